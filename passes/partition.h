@@ -1,0 +1,42 @@
+// The fuser's result: which nodes of an optimised graph run together, and why the rest does not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::passes {
+
+/// kernel: generated code; gemm: a matrix product by the device's library.
+enum class GroupKind : std::uint8_t { kernel, gemm };
+
+/// A set of nodes that one launch computes. Movement ops, constants and iota belong to no group: they are index maps
+/// and literals, folded into whoever reads them.
+struct Group {
+  GroupKind kind = GroupKind::kernel;
+  std::vector<ir::Value> nodes;    // in topological order; nodes that are computed again here may be in others, too
+  std::vector<ir::Value> inputs;   // values read from memory: graph inputs and other groups' outputs
+  std::vector<ir::Value> outputs;  // values written to memory
+  ir::Shape domain;                // axes the kernel iterates over, outermost first
+  std::vector<int> reduced;        // axes of the domain that its reductions fold; empty for a pointwise kernel
+};
+
+/// A value that one group writes for another to read, and the rule that kept the two apart.
+struct Boundary {
+  ir::Value value;
+  int from = -1;  // group that writes it
+  int to = -1;    // group that reads it
+  std::string reason;
+};
+
+struct Partition {
+  std::vector<Group> groups;  // in an order in which they can run
+  std::vector<Boundary> boundaries;
+};
+
+/// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
+Partition fuse(const ir::Graph& graph);
+
+}  // namespace sinter::passes

@@ -1,0 +1,75 @@
+// A captured graph made ready to run on one target: optimised, fused, scheduled, printed, compiled on first use.
+//
+// The public Program and the functions returned by sinter::compile are thin wrappers around this class. Everything
+// but run() works without a device, and for graphs with symbolic dims.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/target.h"
+#include "ir/graph.h"
+#include "passes/partition.h"
+#include "runtime/buffer.h"
+#include "sinter/numerics.h"
+
+namespace sinter::runtime {
+
+/// A strided view of a buffer. Strides count elements and may be 0 or negative; `data` is the element (0, ..., 0).
+struct TensorView {
+  std::shared_ptr<Buffer> buffer;
+  std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+};
+
+/// How an input lies in memory, as far as a program depends on it.
+struct InputLayout {
+  std::vector<std::int64_t> strides;  // in elements
+  int alignment = 64;                 // bytes that divide the address: a power of two, at most 64
+  friend bool operator==(const InputLayout&, const InputLayout&) = default;
+};
+
+struct ProgramOptions {
+  Numerics numerics = Numerics::standard;
+  codegen::Target target = codegen::Target::cpu();
+  /// One per input; empty: all inputs are contiguous and aligned.
+  std::vector<InputLayout> layouts;
+};
+
+class Program {
+ public:
+  /// Runs the passes, fuses, and prints kernels; compiles nothing yet. Throws UnsupportedError where a target cannot
+  /// serve the graph.
+  static std::shared_ptr<const Program> build(ir::Graph captured, ProgramOptions options);
+
+  /// Runs on inputs of the graph's dtypes and shapes and of the options' layouts. Outputs are new buffers, or views
+  /// of new buffers or of inputs where an output is only a movement of one. Safe to call from many threads.
+  std::vector<TensorView> run(std::span<const TensorView> inputs) const;
+  /// Compiles all kernels now, on all cores.
+  void prepare() const;
+
+  const ir::Graph& captured() const;
+  const ir::Graph& optimized() const;
+  const passes::Partition& partition() const;  // of optimized()
+  /// Kernel launches, library calls and copies of one run.
+  int launches() const;
+
+  /// Groups, kernels, schedules, launches, bytes, peak memory, and the reason for each boundary; for people.
+  std::string explain() const;
+  /// The same as JSON, with the keys that docs/tool.md lists.
+  std::string explain_json() const;
+  /// Generated source of every distinct kernel.
+  std::string source() const;
+  ~Program();
+
+ private:
+  Program();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sinter::runtime
