@@ -15,7 +15,7 @@ source "$root/cmake/setup.sh"
 install_packages
 echo "Building in $build; a few minutes"
 configure -DSINTER_BUILD_SAMPLES=ON
-cmake --build "$build" --target sinter samples -j "$(nproc)" >"$build/build.log" 2>&1 || {
+cmake --build "$build" --target samples/all -j "$(nproc)" >"$build/build.log" 2>&1 || {
   tail -n 30 "$build/build.log"
   echo "The build failed; the whole log is $build/build.log"
   exit 1

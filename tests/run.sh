@@ -13,7 +13,7 @@ build=${SINTER_BUILD_DIR:-$root/build}
 jobs=$(nproc)
 deadline=$((SECONDS + 60 * ${SINTER_TEST_MINUTES:-25}))
 mkdir -p "$build"
-# shellcheck source=../cmake/setup.sh
+# shellcheck source=cmake/setup.sh
 source "$root/cmake/setup.sh"
 
 leave_out=(-LE exhaustive)

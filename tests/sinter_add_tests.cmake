@@ -5,6 +5,8 @@ target_precompile_headers(sinter_testing PRIVATE catch.h)
 target_compile_options(sinter_testing PUBLIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 set_source_files_properties(catch_main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
   COMPILE_DEFINITIONS SINTER_TEST_CACHE_DIR="${PROJECT_BINARY_DIR}/tests/cache")
+# For the tests that look at files of the source tree.
+target_compile_definitions(sinter_testing PUBLIC SINTER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # sinter_add_tests(LAYER SOURCES file...)
 #
