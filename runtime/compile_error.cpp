@@ -1,0 +1,48 @@
+#include "runtime/compile_error.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sinter::runtime {
+namespace {
+
+/// Takes the first line off `text`.
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+/// The number in "path:12:5: error: ...", or zero.
+int line_number(std::string_view message, std::string_view path) {
+  if (!message.starts_with(path) || !message.substr(path.size()).starts_with(':')) return 0;
+  message.remove_prefix(path.size() + 1);
+  int number = 0;
+  std::from_chars(message.data(), message.data() + message.size(), number);
+  return number;
+}
+
+std::string_view nth_line(std::string_view text, int number) {
+  std::string_view line;
+  for (int i = 0; i < number && !text.empty(); ++i) line = next_line(text);
+  return line;
+}
+
+}  // namespace
+
+FirstError find_first_error(std::string_view output, std::string_view path, std::string_view source) {
+  std::string_view first;
+  while (!output.empty()) {
+    const std::string_view line = next_line(output);
+    if (line.empty()) continue;
+    if (first.empty()) first = line;
+    const auto has = [&](std::string_view mark) { return line.find(mark) != std::string_view::npos; };
+    if (!has("error: ") && !has("undefined reference")) continue;
+    const int number = line_number(line, path);
+    return {std::string(line), number, std::string(number > 0 ? nth_line(source, number) : "")};
+  }
+  return {std::string(first.empty() ? "the compiler wrote nothing" : first), 0, ""};
+}
+
+}  // namespace sinter::runtime

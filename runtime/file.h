@@ -1,0 +1,64 @@
+// The few file operations that the runtime is built on, each of which finishes what it begins: interrupted
+// calls are resumed, short writes continued, descriptors closed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sinter::runtime {
+
+/// An open file, closed when it goes.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor();
+
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+/// Writes everything, or returns false with errno set.
+bool write_all(int file, std::string_view bytes);
+
+/// Reads `size` bytes, or returns false (errno is 0 if the file is shorter).
+bool read_all(int file, std::string& bytes, std::size_t size);
+
+/// Makes a file of that content, 0600 whatever the umask; false with errno set if it cannot, or if it is
+/// there.
+bool write_new_file(const std::string& path, std::string_view bytes);
+
+/// Content of a regular file; false with errno set if it cannot be read.
+bool read_file(const std::string& path, std::string& bytes);
+
+/// $TMPDIR if that is an absolute path, else /tmp.
+std::string temporary_directory();
+
+/// A new directory for our own use alone (0700), under the directory of temporary files; with its content it
+/// is removed when the object goes, unless it is kept.
+class PrivateDirectory {
+ public:
+  /// Throws CompileError where none can be made.
+  PrivateDirectory();
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  ~PrivateDirectory();
+
+  const std::string& path() const { return path_; }
+  void keep() { kept_ = true; }
+
+ private:
+  std::string path_;
+  bool kept_ = false;
+};
+
+}  // namespace sinter::runtime
