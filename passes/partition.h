@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/view.h"
 
 namespace sinter::passes {
 
@@ -36,7 +38,17 @@ struct Partition {
   std::vector<Boundary> boundaries;
 };
 
+/// Strides of each graph input in elements; empty where all are contiguous.
+using InputStrides = std::vector<std::vector<std::int64_t>>;
+
+/// The strides of every value that has memory of its own (inputs, and whatever `fuse` may store), for ir::views_of.
+std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const InputStrides& inputs = {});
+
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
-Partition fuse(const ir::Graph& graph);
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {});
+
+/// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat, products.
+/// The others are inputs, or index maps and literals that cost nothing.
+bool is_computed(ir::Op op);
 
 }  // namespace sinter::passes

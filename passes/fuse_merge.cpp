@@ -1,0 +1,191 @@
+// When two groups may become one. The rules are in the head of passes/fuse.cpp.
+#include <algorithm>
+
+#include "ir/base/check.h"
+#include "passes/fuser.h"
+
+namespace sinter::passes {
+
+using ir::Op;
+using ir::Value;
+
+std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& edges) {
+  const int target = group_of(consumer);
+  Building &from = groups_[static_cast<std::size_t>(producer)], &to = groups_[static_cast<std::size_t>(target)];
+  if (std::string reason = over_budget(from, to); !reason.empty()) return reason;
+  if (!from.has_reduction && !to.has_reduction && ends_chain(from, consumer))
+    return "a long chain is cut here, so that kernels stay small";
+  if (reads_stored(to, producer) || reads_stored(from, target))
+    return "one of the two reads the other's result at other positions";
+  const std::vector<Edge> all = edges_of(consumer);
+  if (depends(target, producer, all)) return "another launch lies between them";
+  std::string reason = unify(producer, consumer, edges);
+  if (reason.empty()) return reason;
+  return inline_moved(producer, consumer, edges).empty() ? "" : reason;
+}
+
+std::string Fuser::over_budget(const Building& a, const Building& b) const {
+  const std::size_t ops = a.nodes.size() + a.copies.size() + b.nodes.size() + b.copies.size();
+  if (ops > static_cast<std::size_t>(budget_.ops))
+    return fmt::format("together they would have {} operations, and a kernel takes {}", ops, budget_.ops);
+  const std::size_t sources = a.sources.size() + b.sources.size();
+  if (sources > static_cast<std::size_t>(budget_.operands)) {
+    std::vector<Value> distinct = a.sources;
+    distinct.insert(distinct.end(), b.sources.begin(), b.sources.end());
+    std::ranges::sort(distinct);
+    const auto repeated = std::ranges::unique(distinct);
+    const std::size_t count = distinct.size() - repeated.size();
+    if (count > static_cast<std::size_t>(budget_.operands))
+      return fmt::format("together they would read {} tensors, and a kernel reads {}", count, budget_.operands);
+  }
+  return "";
+}
+
+bool Fuser::ends_chain(const Building& chain, Value next) const {
+  const auto size = static_cast<std::ptrdiff_t>(chain.nodes.size());
+  if (size < budget_.cut_from) return false;
+  // The place whose signature is least among its neighbours is the same in every repetition of a block.
+  return std::all_of(chain.nodes.end() - budget_.cut_from, chain.nodes.end(),
+                     [&](Value v) { return signature_[next.id] <= signature_[v.id]; });
+}
+
+bool Fuser::reads_stored(const Building& reader, int producer) {
+  return std::ranges::any_of(reader.sources, [&](Value s) { return group_of_[s.id] >= 0 && group_of(s) == producer; });
+}
+
+bool Fuser::depends(int later, int earlier, std::span<const Edge> also) {
+  // Does a path lead from `earlier` to `later` through some third group?
+  constexpr std::size_t visit_limit = 512;
+  std::vector<int> pending, seen;
+  auto reach = [&](Value source) {
+    if (group_of_[source.id] < 0) return;
+    const int group = group_of(source);
+    if (group == earlier || group == later || groups_[static_cast<std::size_t>(group)].last < groups_[static_cast<std::size_t>(earlier)].first)
+      return;
+    if (std::ranges::find(seen, group) != seen.end()) return;
+    seen.push_back(group);
+    pending.push_back(group);
+  };
+  for (Value s : groups_[static_cast<std::size_t>(later)].sources) reach(s);
+  for (const Edge& e : also) reach(e.trace->source);
+  while (!pending.empty()) {
+    if (seen.size() > visit_limit) return true;
+    const int group = pending.back();
+    pending.pop_back();
+    for (Value s : groups_[static_cast<std::size_t>(group)].sources) {
+      if (group_of_[s.id] >= 0 && group_of(s) == earlier) return true;
+      reach(s);
+    }
+  }
+  return false;
+}
+
+Fuser::Alignment Fuser::operand_alignment(Value consumer) const {
+  if (!ir::is_reduction(g_.op(consumer))) return alignment_[consumer.id];
+  Alignment axes;
+  int next = 0;
+  for (const ir::Dim& d : g_.shape(g_.operands(consumer)[0])) axes.push_back(d.is(1) ? -1 : next++);
+  return axes;
+}
+
+/// Where the axes of `inner` lie in the domain of `outer`: all of them, or those that are not folded (one element a
+/// row); nothing where neither fits.
+std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Building& outer) {
+  Alignment all, kept;
+  std::vector<ir::Dim> rows;
+  for (std::size_t i = 0; i < outer.domain.size(); ++i) {
+    all.push_back(static_cast<int>(i));
+    if (outer.reduced[i]) continue;
+    kept.push_back(static_cast<int>(i));
+    rows.push_back(outer.domain[i]);
+  }
+  if (inner.domain == outer.domain && (!inner.has_reduction || inner.reduced == outer.reduced)) return all;
+  if (!inner.has_reduction && inner.domain == rows) return kept;
+  return std::nullopt;
+}
+
+std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& edges) {
+  const int target = group_of(consumer);
+  Building &from = groups_[static_cast<std::size_t>(producer)], &to = groups_[static_cast<std::size_t>(target)];
+  const bool from_is_outer = from.has_reduction;
+  Building &outer = from_is_outer ? from : to, &inner = from_is_outer ? to : from;
+  const std::optional<Alignment> axes = embedding(inner, outer);
+  if (!axes) {
+    if (from.has_reduction && to.has_reduction) return "they fold different axes";
+    return fmt::format("they walk over different elements: {} and {}", from.written.str(), to.written.str());
+  }
+  auto in_outer = [&](bool of_inner, int axis) { return of_inner ? (*axes)[static_cast<std::size_t>(axis)] : axis; };
+  const Alignment reader = operand_alignment(consumer);
+  for (const Edge& e : edges) {
+    if (!e.same_elements) return "it is read at other positions";
+    const Alignment& written = alignment_[e.trace->source.id];
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (written[i] < 0) continue;
+      const int through = e.trace->axis[i];
+      const int read = through < 0 ? -1 : reader[static_cast<std::size_t>(through)];
+      if (read < 0 || in_outer(from_is_outer, read) != in_outer(!from_is_outer, written[i]))
+        return "it is read with its axes in other places";
+    }
+  }
+  embed(inner, *axes);
+  inner.domain = outer.domain;
+  inner.reduced = outer.reduced;
+  inner.written = outer.written;
+  inner.has_reduction = outer.has_reduction;
+  absorb(producer, target);
+  return "";
+}
+
+void Fuser::embed(Building& group, const Alignment& axes) {
+  for (Value v : group.nodes)
+    for (int& axis : alignment_[v.id])
+      if (axis >= 0) axis = axes[static_cast<std::size_t>(axis)];
+}
+
+std::string Fuser::inline_moved(int producer, Value consumer, const std::vector<Edge>& edges) {
+  Building& from = groups_[static_cast<std::size_t>(producer)];
+  const Value p = edges[0].trace->source;
+  if (from.has_reduction || edges.size() != 1 || users_[p.id] != 1) return "others read it, too";
+  // No other node of the producer's group may be read from outside.
+  std::uint32_t uses = 0, own_uses = 1;
+  for (Value v : from.nodes) {
+    uses += users_[v.id];
+    for (const Edge& e : edges_of(v)) own_uses += group_of_[e.trace->source.id] >= 0 && group_of(e.trace->source) == producer;
+  }
+  if (uses != own_uses) return "others read it, too";
+  // Under a broadcast the producer would be computed once per element that it reaches.
+  const ir::Dim once = g_.shape(p).elements();
+  const ir::Shape& space = ir::is_reduction(g_.op(consumer)) ? g_.shape(g_.operands(consumer)[0]) : g_.shape(consumer);
+  int flops = 0;
+  for (Value v : from.nodes) flops += ir::is_elementwise(g_.op(v)) ? ir::elementwise_info(g_.op(v)).flops : budget_.cheap_flops;
+  if (!once.is(1) && !(once == space.elements()) && ir::is_elementwise(g_.op(consumer)) && flops > budget_.cheap_flops)
+    return "computing it for each element that reads it costs more than storing it";
+  for (Value v : from.nodes) inner_[v.id] = true;
+  Building& to = groups_[static_cast<std::size_t>(group_of(consumer))];
+  from.domain = to.domain;
+  from.reduced = to.reduced;
+  from.written = to.written;
+  from.has_reduction = to.has_reduction;
+  absorb(producer, group_of(consumer));
+  return "";
+}
+
+void Fuser::absorb(int a, int b) {
+  Building *large = &groups_[static_cast<std::size_t>(a)], *small = &groups_[static_cast<std::size_t>(b)];
+  if (large->nodes.size() < small->nodes.size()) {
+    std::swap(large, small);
+    std::swap(a, b);
+  }
+  auto append = [](std::vector<Value>& to, std::vector<Value>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    from = {};
+  };
+  append(large->nodes, small->nodes);
+  append(large->copies, small->copies);
+  append(large->sources, small->sources);
+  large->first = std::min(large->first, small->first);
+  large->last = std::max(large->last, small->last);
+  parent_[static_cast<std::size_t>(b)] = a;
+}
+
+}  // namespace sinter::passes

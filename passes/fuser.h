@@ -1,0 +1,106 @@
+// The state of the fuser while it merges groups: passes/fuse.cpp walks the graph, passes/fuse_merge.cpp decides
+// whether two groups may become one, passes/fuse_siblings.cpp joins groups that read the same memory.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "passes/axis_trace.h"
+#include "passes/partition.h"
+
+namespace sinter::passes {
+
+/// Limits of one kernel. Long chains are cut between `cut_from` and `ops` operations, where the operations around the
+/// cut say so and not where counting from the start would, so that repeated blocks give equal kernels.
+struct FusionBudget {
+  int ops = 256;
+  int cut_from = 64;
+  int operands = 48;
+  int cheap_flops = 8;   // a producer up to this cost is computed again rather than stored
+  int cheap_leaves = 2;  // if it reads no more than this many stored values
+};
+
+class Fuser {
+ public:
+  Fuser(const ir::Graph& graph, const InputStrides& inputs);
+  Partition run();
+
+ private:
+  /// Axes of a node in its group's domain: per axis of the node, the domain's axis, or -1 for length 1.
+  using Alignment = std::vector<int>;
+
+  struct Building {
+    GroupKind kind = GroupKind::kernel;
+    std::vector<ir::Value> nodes;
+    std::vector<ir::Value> copies;     // nodes of other groups that are computed again here
+    std::vector<ir::Value> sources;    // stored values that it reads (inputs and other groups' nodes)
+    std::vector<ir::Dim> domain;       // no axis of length 1
+    std::vector<bool> reduced;         // per axis of the domain
+    ir::Shape written;                 // the domain as the user wrote it, with axes of length 1
+    bool has_reduction = false;
+    std::uint32_t first = ~0u, last = 0;  // least and greatest node
+  };
+
+  struct Edge {
+    ir::Value operand;       // as the consumer names it
+    const AxisTrace* trace;  // down to the computed node beneath
+    bool same_elements;      // the consumer's element i reads the operand's element i
+  };
+  struct Refusal {
+    ir::Value producer, consumer;
+    std::string reason;
+  };
+
+  // fuse.cpp
+  void classify(const InputStrides& inputs);
+  void count_users();
+  void measure_cost();
+  std::vector<Edge> edges_of(ir::Value node) const;
+  void visit(ir::Value node);
+  int start_group(ir::Value node, const std::vector<Edge>& edges);
+  void copy_into(ir::Value v, int group);
+  int find(int group);
+  int group_of(ir::Value v) { return find(group_of_[v.id]); }
+
+  // fuse_merge.cpp: an empty string where the merge was made, else why not
+  std::string merge(int producer, ir::Value consumer, const std::vector<Edge>& edges);
+  std::string unify(int producer, ir::Value consumer, const std::vector<Edge>& edges);
+  std::string inline_moved(int producer, ir::Value consumer, const std::vector<Edge>& edges);
+  bool ends_chain(const Building& chain, ir::Value next) const;
+  std::string over_budget(const Building& a, const Building& b) const;
+  bool reads_stored(const Building& reader, int producer);
+  bool depends(int later, int earlier, std::span<const Edge> also);
+  void absorb(int a, int b);
+  Alignment operand_alignment(ir::Value consumer) const;
+  static std::optional<Alignment> embedding(const Building& inner, const Building& outer);
+  void embed(Building& group, const Alignment& axes);
+
+  // fuse_siblings.cpp
+  void join_siblings();
+  bool join(int a, int b);
+
+  // fuse_assemble.cpp
+  Partition assemble();
+  std::vector<bool> values_read_elsewhere();
+  Group finish(const Building& group, const std::vector<bool>& stored) const;
+  std::string reason_for(ir::Value producer, const Group& reader) const;
+
+  const ir::Graph& g_;
+  FusionBudget budget_;
+  std::vector<bool> computed_;            // what a group computes, and movements whose result must be stored
+  std::vector<AxisTrace> traces_;
+  std::vector<std::optional<ir::View>> views_;
+  std::vector<std::uint32_t> users_;      // computed nodes and outputs that read a value, through movement ops
+  std::vector<int> cost_, leaves_;        // of computing a value again from stored ones; large where that is not cheap
+  std::vector<std::uint64_t> signature_;  // of the last operations leading to a node: says where chains may be cut
+  std::vector<int> group_of_;             // per node, for find(); -1 where none
+  std::vector<Building> groups_;
+  std::vector<int> parent_;               // union-find over groups
+  std::vector<Alignment> alignment_;      // per node, in the domain of its group
+  std::vector<bool> inner_;               // read at other indices than the domain's: no one outside may read it
+  std::vector<Refusal> refusals_;
+};
+
+}  // namespace sinter::passes
