@@ -1,0 +1,119 @@
+#include "codegen/kernel.h"
+
+#include <algorithm>
+
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+
+using Kind = KernelValue::Kind;
+
+bool Kernel::has_reduction() const {
+  return std::ranges::any_of(axes, &KernelAxis::reduced) ||
+         std::ranges::any_of(values, [](const KernelValue& v) { return v.kind == Kind::reduce; });
+}
+
+bool Kernel::varies_in_row(const Affine& a, const std::vector<bool>& in_row) const {
+  return std::ranges::any_of(a.terms, [&](const Term& t) {
+    const Atom& atom = atoms[t.atom];
+    if (atom.kind == Atom::Kind::axis) return axes[static_cast<std::size_t>(atom.number)].reduced;
+    if (atom.kind == Atom::Kind::value) return static_cast<bool>(in_row[static_cast<std::size_t>(atom.number)]);
+    return varies_in_row(atom.index, in_row);
+  });
+}
+
+std::vector<bool> Kernel::varies_in_row() const {
+  std::vector<bool> in_row(values.size(), false);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const KernelValue& v = values[i];
+    if (v.kind == Kind::reduce) continue;
+    in_row[i] = varies_in_row(v.address, in_row) || varies_in_row(v.range.index, in_row) ||
+                (v.guard >= 0 && in_row[static_cast<std::size_t>(v.guard)]) ||
+                std::ranges::any_of(v.operands, [&](int o) { return static_cast<bool>(in_row[static_cast<std::size_t>(o)]); });
+  }
+  return in_row;
+}
+
+ir::Dim Kernel::rows() const {
+  ir::Dim n(1);
+  for (const KernelAxis& a : axes)
+    if (!a.reduced) n = n * a.extent;
+  return n;
+}
+
+ir::Dim Kernel::row_length() const {
+  ir::Dim n(1);
+  for (const KernelAxis& a : axes)
+    if (a.reduced) n = n * a.extent;
+  return n;
+}
+
+ir::Dim Kernel::bytes(bool written) const {
+  // Elements that an address reaches: the product of the extents of the axes that occur in it.
+  std::vector<ir::Dim> touched(buffers.size(), ir::Dim(0));
+  auto touch = [&](int buffer, const Affine& address) {
+    ir::Dim n(1);
+    for (const Term& t : address.terms) n = n * atoms[t.atom].extent;
+    ir::Dim& most = touched[static_cast<std::size_t>(buffer)];
+    if (!n.is_constant() || !most.is_constant() || most.value() < n.value()) most = n;
+  };
+  if (written)
+    for (const KernelStore& s : stores) touch(s.buffer, s.address);
+  else
+    for (const KernelValue& v : values)
+      if (v.kind == Kind::load) touch(v.buffer, v.address);
+  ir::Dim total(0);
+  for (std::size_t i = 0; i < buffers.size(); ++i) total = total + touched[i] * ir::Dim(size_of(buffers[i].dtype));
+  return total;
+}
+
+namespace {
+
+std::string text(const Kernel& k, const Affine& a) {
+  std::string s;
+  for (const Term& t : a.terms) {
+    if (!s.empty()) s += " + ";
+    if (!t.factor.is(1)) s += t.factor.is_constant() ? t.factor.str() + "*" : "(" + t.factor.str() + ")*";
+    const Atom& atom = k.atoms[t.atom];
+    switch (atom.kind) {
+      case Atom::Kind::axis: s += fmt::format("i{}", atom.number); break;
+      case Atom::Kind::value: s += fmt::format("v{}", atom.number); break;
+      case Atom::Kind::quotient: s += fmt::format("(({}) / {})", text(k, atom.index), atom.divisor.str()); break;
+      case Atom::Kind::remainder: s += fmt::format("(({}) % {})", text(k, atom.index), atom.divisor.str()); break;
+    }
+  }
+  if (s.empty()) return a.constant.str();
+  return a.constant.is(0) ? s : s + " + " + a.constant.str();
+}
+
+std::string text(const Kernel& k, const KernelValue& v) {
+  std::string operands;
+  for (int o : v.operands) operands += fmt::format("{}v{}", operands.empty() ? "" : ", ", o);
+  switch (v.kind) {
+    case Kind::load:
+      return fmt::format("b{}[{}]{}", v.buffer, text(k, v.address), v.guard < 0 ? "" : fmt::format(" if v{}", v.guard));
+    case Kind::literal:
+      return fmt::format("{}", static_cast<double>(v.literal.real()));
+    case Kind::index: return text(k, v.address);
+    case Kind::inside: return fmt::format("{} in [0, {})", text(k, v.range.index), v.range.length.str());
+    case Kind::wrap: return fmt::format("wrap({}, {})", operands, v.length.str());
+    case Kind::random: return fmt::format("random_bits({}, {})", operands, text(k, v.address));
+    case Kind::compute:
+    case Kind::reduce: break;
+  }
+  return fmt::format("{}({})", name(v.op), operands);
+}
+
+}  // namespace
+
+std::string Kernel::str() const {
+  std::string s = name + "\n";
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    s += fmt::format("  axis i{} < {}{}\n", i, axes[i].extent.str(), axes[i].reduced ? " (reduced)" : "");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    s += fmt::format("  v{}: {} = {}\n", i, sinter::name(values[i].dtype), text(*this, values[i]));
+  for (const KernelStore& st : stores) s += fmt::format("  b{}[{}] = v{}\n", st.buffer, text(*this, st.address), st.value);
+  return s;
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,77 @@
+// The kernel IR: what one kernel computes, without saying how. A domain of axes, some of them folded by the kernel's
+// reductions; values in an order in which they can be computed, each at one point of the domain; stores. Loads and
+// stores say by an Affine over the axes where in a buffer an element lies; scalars are operations of the op table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/index_map.h"
+#include "ir/op.h"
+#include "ir/scalar.h"
+
+namespace sinter::codegen {
+
+struct KernelAxis {
+  ir::Dim extent;
+  bool reduced = false;  // folded by the kernel's reductions
+};
+
+struct KernelBuffer {
+  ir::Value value;  // the graph's value that it holds
+  DType dtype;
+  bool written = false;
+};
+
+struct KernelValue {
+  enum class Kind : std::uint8_t {
+    load,     // buffer, address; where guard is a value: only if that is true, else zero
+    literal,  // literal
+    index,    // address, as a number of this dtype
+    inside,   // guard_range holds: bool
+    wrap,     // operands[0], an index that may count from the end of an axis of this length, as int64
+    compute,  // op over operands
+    reduce,   // op folds operands[0] over the reduced axes
+    random,   // operands key and counter; address is the element's number
+  };
+  Kind kind = Kind::compute;
+  DType dtype = DType::f32;
+  ir::Op op = ir::Op::add;
+  std::vector<int> operands;
+  int buffer = -1;
+  int guard = -1;  // a bool value, or -1
+  Affine address;
+  Guard range;
+  ir::Dim length;
+  ir::Scalar literal;
+};
+
+struct KernelStore {
+  int value;
+  int buffer;
+  Affine address;
+};
+
+struct Kernel {
+  std::string name;  // says what is fused: "fused_mul_tanh_add"
+  std::vector<KernelAxis> axes;
+  Atoms atoms;  // the first axes.size() are the axes
+  std::vector<KernelBuffer> buffers;
+  std::vector<KernelValue> values;
+  std::vector<KernelStore> stores;
+
+  bool has_reduction() const;
+  /// Per value: whether it differs along a reduced axis, and so belongs into a loop over them.
+  std::vector<bool> varies_in_row() const;
+  /// Whether an affine differs along a reduced axis; `in_row` is varies_in_row so far.
+  bool varies_in_row(const Affine& a, const std::vector<bool>& in_row) const;
+  /// Product of the extents of the kept, or of the reduced axes.
+  ir::Dim rows() const;
+  ir::Dim row_length() const;
+  /// Bytes that one run must move at least: each buffer's elements that it touches, once.
+  ir::Dim bytes(bool written) const;
+  /// The IR as text, for people and tests.
+  std::string str() const;
+};
+
+}  // namespace sinter::codegen
