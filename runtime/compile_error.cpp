@@ -24,9 +24,8 @@ int line_number(std::string_view message, std::string_view path) {
 }
 
 std::string_view nth_line(std::string_view text, int number) {
-  std::string_view line;
-  for (int i = 0; i < number && !text.empty(); ++i) line = next_line(text);
-  return line;
+  for (int i = 1; i < number; ++i) next_line(text);
+  return next_line(text);
 }
 
 }  // namespace

@@ -60,10 +60,15 @@ constexpr const char* trial_source =
     "#pragma omp simd\n"
     "  for (long i = begin; i < end; ++i) x[i] = __builtin_fmaf(x[i], 2.0f, 1.0f);\n"
     "}\n";
-constexpr std::chrono::seconds trial_limit{20};
 
 std::chrono::seconds compile_limit() {
   return std::chrono::seconds(settings().compile_timeout);
+}
+
+/// A trial is small, and whoever waits for it has asked for something else.
+std::chrono::seconds trial_limit() {
+  constexpr std::chrono::seconds most{20};
+  return compile_limit().count() > 0 ? std::min(compile_limit(), most) : most;
 }
 
 /// Whether the loaded trial computes what it should.
@@ -156,52 +161,59 @@ HostCompiler::HostCompiler(DiskCache& cache) {
     const std::string fault = program.empty() ? "no such program" : try_candidate(program, cache);
     if (fault.empty()) break;
     faults.push_back(fmt::format("{}: {}", candidate.setting, fault));
-    if (candidate.setting != candidate.text)  // the user chose it
-      warn_once("compiler " + candidate.setting, "this C++ compiler is not used: {}", faults.back());
   }
-  if (usable()) return;
+  if (usable()) {
+    if (!faults.empty())
+      warn_once("compiler", "{} is used as the C++ compiler, since others do not work: {}", program_.front(),
+                fmt::join(faults, "; "));
+    return;
+  }
   reason_ = faults.empty() ? "SINTER_CXX is off" : fmt::format("{}", fmt::join(faults, "; "));
 }
 
 std::string HostCompiler::try_candidate(const std::vector<std::string>& program, DiskCache& cache) try {
   const PrivateDirectory directory;
-  const auto limit = compile_limit().count() > 0 ? std::min(compile_limit(), trial_limit) : trial_limit;
-  const Outcome version = run_compiler(concat({program, {"--version"}}), directory.path(), limit);
+  const Outcome version = run_compiler(concat({program, {"--version"}}), directory.path(), trial_limit());
   if (!version.ok()) return version.describe();
-
   std::string fault;
-  for (Options& options : option_sets()) {
+  for (const Options& options : option_sets()) {
     HostCompiler trial = *this;
     trial.program_ = program;
     trial.options_ = options.before;
     trial.libraries_ = options.after;
     trial.identity_ = fmt::format("{}\n{}{}\n{}", quoted(program), version.out,
                                   quoted(concat({options.before, options.after})), processor_identity());
-    const std::string key = fmt::format("trial of the compiler\n{}\n{}", trial.identity_, trial_source);
-    std::optional<std::string> object = cache.load(key);
-    if (!object) {
-      const std::string source = directory.path() + "/trial.cpp", out = directory.path() + "/trial.so";
-      write_new_file(source, trial_source);
-      const Outcome outcome = run_compiler(
-          concat({program, options.before, {source, "-o", out}, options.after}), directory.path(), limit);
-      object.emplace();
-      if (!outcome.ok() || !read_file(out, *object) || object->empty()) {
-        fault = fmt::format("a trial {}: {}", outcome.describe(),
-                            find_first_error(outcome.err + outcome.out, source, trial_source).message);
-        if (outcome.timed_out || outcome.flooded) break;  // other options will not cure that
-        continue;
-      }
-      cache.store(key, *object);
-    }
-    if (trial_is_right(*object)) {
+    bool hopeless = false;
+    const std::string object = trial.compile_trial(directory.path(), cache, fault, hopeless);
+    if (!object.empty() && trial_is_right(object)) {
       *this = std::move(trial);
       return "";
     }
-    fault = "a trial computes wrong values";
+    if (!object.empty()) fault = "a trial computes wrong values";
+    if (hopeless) break;
   }
   return fault;
 } catch (const CompileError& error) {
   return error.what();
+}
+
+std::string HostCompiler::compile_trial(const std::string& directory, DiskCache& cache, std::string& fault,
+                                        bool& hopeless) const {
+  const std::string key = fmt::format("trial of the compiler\n{}\n{}", identity_, trial_source);
+  if (auto kept = cache.load(key)) return *kept;
+  const std::string source = directory + "/trial.cpp", out = directory + "/trial.so";
+  write_new_file(source, trial_source);  // there already if other options have been tried
+  const Outcome outcome =
+      run_compiler(concat({program_, options_, {source, "-o", out}, libraries_}), directory, trial_limit());
+  std::string object;
+  if (outcome.ok() && read_file(out, object) && !object.empty()) {
+    cache.store(key, object);
+    return object;
+  }
+  hopeless = outcome.timed_out || outcome.flooded;  // which other options will not cure
+  fault = fmt::format("a trial {}: {}", outcome.describe(),
+                      find_first_error(outcome.err + outcome.out, source, trial_source).message);
+  return "";
 }
 
 std::string HostCompiler::compile(const std::string& kernel, const std::string& source) const {

@@ -43,6 +43,9 @@ class HostCompiler {
  private:
   /// Returns why the candidate cannot be used, or takes it and returns an empty text.
   std::string try_candidate(const std::vector<std::string>& program, DiskCache& cache);
+  /// The object of the trial, or an empty text with the fault, and whether other options may do better.
+  std::string compile_trial(const std::string& directory, DiskCache& cache, std::string& fault,
+                            bool& hopeless) const;
 
   std::vector<std::string> program_, options_, libraries_;
   std::string identity_, reason_;
