@@ -51,9 +51,11 @@ F find(void* library, const char* symbol) {
   return reinterpret_cast<F>(dlsym(library, symbol));
 }
 
-Blas load() {
+}  // namespace
+
+Blas load_blas(std::initializer_list<const char*> names) {
   std::vector<std::string> faults;
-  for (const char* name : {"libopenblas.so.0", "libopenblas.so"}) {
+  for (const char* name : names) {
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* reason = dlerror();
@@ -71,22 +73,17 @@ Blas load() {
     set_threads(1);
     return {sgemm, dgemm, fmt::format("{}: {}", name, config != nullptr ? config() : "unknown version")};
   }
-  return {nullptr, nullptr, fmt::format("{}", fmt::join(faults, "; "))};
+  std::string searched = fmt::format("{}", fmt::join(faults, "; "));
+  warn_once("no blas",
+            "OpenBLAS cannot be loaded, so matrix products are slow ({}); install libopenblas0, or add its "
+            "directory "
+            "to LD_LIBRARY_PATH",
+            searched);
+  return {nullptr, nullptr, std::move(searched)};
 }
 
-}  // namespace
-
 const Blas& blas() {
-  static const Blas library = [] {
-    Blas found = load();
-    if (found.f32 == nullptr)
-      warn_once(
-          "no blas",
-          "OpenBLAS cannot be loaded, so matrix products are slow ({}); install libopenblas0, or add its "
-          "directory to LD_LIBRARY_PATH",
-          found.description);
-    return found;
-  }();
+  static const Blas library = load_blas({"libopenblas.so.0", "libopenblas.so"});
   return library;
 }
 

@@ -4,7 +4,7 @@
 // SINTER_THREADS holds for it too and the two do not compete for the cores.
 #pragma once
 
-#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 namespace sinter::runtime {
@@ -22,7 +22,10 @@ struct Blas {
       description;  // the library's name, version and kernels; or what was searched, and why it failed
 };
 
-/// The library, looked for at the first call; warns once if there is none.
+/// Loads the first of these libraries that can be; warns once if none can.
+Blas load_blas(std::initializer_list<const char*> names);
+
+/// OpenBLAS, looked for at the first call.
 const Blas& blas();
 
 }  // namespace sinter::runtime

@@ -1,14 +1,16 @@
 #include "runtime/thread_pool.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <limits>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "ir/base/check.h"
@@ -17,24 +19,31 @@
 namespace sinter::runtime {
 namespace {
 
-/// The arena with as many places as there are threads to use. Settings that tests read again give a new one.
+/// An arena of so many threads, which exist even if there are fewer cores.
+struct Arena {
+  explicit Arena(int width) : width(width), tasks(width) {
+    using Control = tbb::global_control;
+    if (width > static_cast<int>(Control::active_value(Control::max_allowed_parallelism)))
+      more.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(width));
+  }
+  int width;
+  std::optional<tbb::global_control> more;
+  tbb::task_arena tasks;
+};
+
+/// The arena for the settings in force. Those of other widths are kept, as loops may be running in them.
 tbb::task_arena& arena() {
   static std::mutex mutex;
-  static std::vector<std::unique_ptr<tbb::task_arena>>& by_width =
-      *new std::vector<std::unique_ptr<tbb::task_arena>>;
-  static std::atomic<tbb::task_arena*> current{nullptr};
+  static auto& all = *new std::vector<std::unique_ptr<Arena>>;  // never destroyed, like TBB's own threads
+  static std::atomic<Arena*> current{nullptr};
   const int width = thread_count();
-  tbb::task_arena* known = current.load(std::memory_order_acquire);
-  if (known != nullptr && known->max_concurrency() == width) return *known;
+  if (Arena* known = current.load(std::memory_order_acquire); known != nullptr && known->width == width)
+    return known->tasks;
   const std::lock_guard lock(mutex);
-  for (const auto& candidate : by_width)
-    if (candidate->max_concurrency() == width) known = candidate.get();
-  if (known == nullptr || known->max_concurrency() != width) {
-    by_width.push_back(std::make_unique<tbb::task_arena>(width));
-    known = by_width.back().get();
-  }
-  current.store(known, std::memory_order_release);
-  return *known;
+  auto found = std::find_if(all.begin(), all.end(), [&](const auto& known) { return known->width == width; });
+  if (found == all.end()) found = all.insert(all.end(), std::make_unique<Arena>(width));
+  current.store(found->get(), std::memory_order_release);
+  return (*found)->tasks;
 }
 
 constexpr std::align_val_t alignment{64};
@@ -48,8 +57,9 @@ class ScratchStore {
 
   /// A block of at least `bytes`, which becomes its size.
   void* take(std::size_t& bytes) {
-    const auto fits = [&](const Block& block) { return block.bytes >= bytes; };
-    const auto found = std::find_if(blocks_.begin(), blocks_.end(), fits);
+    auto found = blocks_.end();  // the smallest that is large enough
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
+      if (block->bytes >= bytes && (found == blocks_.end() || block->bytes < found->bytes)) found = block;
     if (found != blocks_.end()) {
       const Block block = *found;
       blocks_.erase(found);
