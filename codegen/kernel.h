@@ -21,6 +21,7 @@ struct KernelBuffer {
   ir::Value value;  // the graph's value that it holds
   DType dtype;
   bool written = false;
+  int alignment = 64;  // bytes that divide the address of the buffer's first element
 };
 
 struct KernelValue {
@@ -59,6 +60,7 @@ struct Kernel {
   std::vector<KernelBuffer> buffers;
   std::vector<KernelValue> values;
   std::vector<KernelStore> stores;
+  ir::Facts facts;  // about the symbols in lengths
 
   bool has_reduction() const;
   /// Per value: whether it differs along a reduced axis, and so belongs into a loop over them.

@@ -43,6 +43,7 @@ class Lowering {
       kernel_.stores.push_back({value, buffer, address(*views_of(v), map)});
     }
     kernel_.name = kernel_name();
+    kernel_.facts = g_.facts();
     return std::move(kernel_);
   }
 

@@ -1,0 +1,44 @@
+#include "codegen/device.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+namespace {
+
+// Shared memory per block: CUDA C++ Programming Guide, table of technical specifications per compute capability.
+// Multiprocessors: of the largest product of the architecture.
+const std::array descriptions{
+    DeviceDescription{Target::cpu(), 64, 1, 1, 1, 0, 0},
+    DeviceDescription{Target::cuda("sm_75"), 16, 32, 1024, 72, 64 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_80"), 16, 32, 1024, 108, 163 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_86"), 16, 32, 1024, 84, 99 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_87"), 16, 32, 1024, 16, 163 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_89"), 16, 32, 1024, 142, 99 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_90"), 16, 32, 1024, 132, 227 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_90a"), 16, 32, 1024, 132, 227 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_100"), 16, 32, 1024, 148, 227 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_103"), 16, 32, 1024, 148, 227 << 10, 65536},
+    DeviceDescription{Target::cuda("sm_120"), 16, 32, 1024, 188, 99 << 10, 65536},
+};
+
+}  // namespace
+
+const DeviceDescription& describe(const Target& target) {
+  const auto at = std::ranges::find(descriptions, target, &DeviceDescription::target);
+  if (at != descriptions.end()) return *at;
+  std::string known;
+  for (const std::string& arch : known_architectures()) known += (known.empty() ? "" : ", ") + arch;
+  fail<ValueError>("'{}' is not a known architecture; known are {}", target.arch, known);
+}
+
+std::vector<std::string> known_architectures() {
+  std::vector<std::string> names;
+  for (const DeviceDescription& d : descriptions)
+    if (d.target.backend == Backend::cuda) names.push_back(d.target.arch);
+  return names;
+}
+
+}  // namespace sinter::codegen

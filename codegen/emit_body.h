@@ -1,0 +1,78 @@
+// What the dialects share: parameters, index arithmetic and one statement per value.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "codegen/source.h"
+#include "codegen/staging.h"
+
+namespace sinter::codegen {
+
+/// Lines of text at an indentation.
+class Lines {
+ public:
+  void open(std::string_view line);   // "for (...) {"
+  void close(std::string_view line = "}");
+  void add(std::string_view line);
+  void indent() { ++depth_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+class BodyPrinter {
+ public:
+  BodyPrinter(const Kernel& kernel, Lines& lines) : kernel_(kernel), lines_(lines) {}
+
+  // Names of the parameters that the text uses; each is made at its first use.
+  std::string extent(int axis);
+  std::string buffer(int number) const;
+  std::string length(const ir::Dim& d, const std::string& name);
+
+  /// An index expression; `where` names the place it stands at, so that its parameters are made once.
+  std::string affine(const Affine& a, const std::string& where);
+  /// Declares a value: "const f32 v3 = v1 * v2;". Loads go through `load` if given.
+  using Load = std::function<std::string(int value)>;
+  void declare(int value, const Load& load = {});
+  /// The right-hand side of a value's declaration.
+  std::string expression(int value);
+  std::string load(int value);
+  std::string element(int buffer, const Affine& address, const std::string& where);
+  /// `op` applied to operand texts, for whole numbers wrapping at the dtype.
+  static std::string apply(ir::Op op, DType dtype, const std::vector<std::string>& operands);
+  /// The parameter that holds the value a fold of the reduction `value` starts from.
+  std::string identity(int value);
+  std::string literal(const ir::Scalar& s, const std::string& name);
+  /// "const index i1 = rest % n1; ..." for a running number over these axes, the last one fastest.
+  void decode(const std::string& number, const std::vector<int>& axes);
+
+  std::vector<KernelParam>& params() { return params_; }
+  /// Gives each parameter its offset; returns the size of the block.
+  int lay_out(int index_bytes);
+  /// "struct Params { ... };" and, for the body, a local copy of each field.
+  std::string param_struct() const;
+  std::vector<std::string> param_locals() const;
+  static std::string value_name(int value) { return "v" + std::to_string(value); }
+
+ private:
+  const Kernel& kernel_;
+  Lines& lines_;
+  std::vector<KernelParam> params_;
+  std::map<std::string, bool> made_;
+};
+
+/// The C name of a dtype.
+std::string type_name(DType t);
+
+/// The comment that stands above a kernel's text.
+std::string header_comment(const Kernel& kernel, const Schedule& schedule);
+
+// The dialects; both print the same stages, values and folds.
+KernelSource emit_cpp(const Kernel& kernel, const Schedule& schedule);
+KernelSource emit_cuda(const Kernel& kernel, const Schedule& schedule, const Target& target);
+
+}  // namespace sinter::codegen

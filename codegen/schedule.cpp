@@ -1,0 +1,84 @@
+#include "codegen/schedule.h"
+
+#include <cmath>
+
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+namespace {
+
+std::string_view name(Level level) {
+  switch (level) {
+    case Level::grid: return "grid";
+    case Level::cluster: return "cluster";
+    case Level::block: return "block";
+    case Level::warp: return "warp";
+    case Level::lane: return "lane";
+    case Level::thread: return "thread";
+    case Level::loop: return "loop";
+    case Level::vector: break;
+  }
+  return "vector";
+}
+
+std::string_view name(Residence residence) {
+  switch (residence) {
+    case Residence::registers: return "in registers";
+    case Residence::shared: return "in working memory";
+    case Residence::reload: return "loaded again";
+    case Residence::recompute: break;
+  }
+  return "computed again";
+}
+
+/// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31.
+bool needs_wide_index(const Kernel& k) {
+  const std::int64_t limit = std::int64_t{1} << 31;
+  auto exceeds = [&](const ir::Dim& d) { return !d.is_constant() || d.value() >= limit || d.value() <= -limit; };
+  auto reaches_far = [&](const Affine& a) {
+    if (exceeds(a.constant)) return true;
+    double reach = static_cast<double>(a.constant.value());
+    for (const Term& t : a.terms) {
+      if (exceeds(t.factor) || exceeds(k.atoms[t.atom].extent)) return true;
+      reach += std::abs(static_cast<double>(t.factor.value())) * static_cast<double>(k.atoms[t.atom].extent.value());
+    }
+    return reach >= static_cast<double>(limit);
+  };
+  for (const KernelValue& v : k.values)
+    if (reaches_far(v.address) || reaches_far(v.range.index) || exceeds(v.length)) return true;
+  for (const KernelStore& s : k.stores)
+    if (reaches_far(s.address)) return true;
+  for (int i = 0; i < k.atoms.size(); ++i)
+    if (reaches_far(k.atoms[i].index) || exceeds(k.atoms[i].extent)) return true;
+  return exceeds(k.rows() * k.row_length());
+}
+
+}  // namespace
+
+std::string Schedule::str() const {
+  std::string text = chooser;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    text += fmt::format("{} i{}:", i == 0 ? ":" : ";", i);
+    for (std::size_t j = 0; j < axes[i].size(); ++j) {
+      text += fmt::format("{} {}", j ? "," : "", name(axes[i][j].level));
+      if (axes[i][j].size != 0) text += fmt::format(" {}", axes[i][j].size);
+    }
+  }
+  for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
+  return text;
+}
+
+Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device, std::vector<std::string>* refusals) {
+  for (auto* choose : {choose_pointwise, choose_row, choose_plain}) {
+    std::string why;
+    if (std::optional<Schedule> s = choose(kernel, device, why)) {
+      // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
+      s->wide_index = device.target.backend == Backend::cpu || needs_wide_index(kernel);
+      return *s;
+    }
+    if (refusals) refusals->push_back(why);
+  }
+  fail<InternalError>("no schedule takes the kernel\n{}", kernel.str());
+}
+
+}  // namespace sinter::codegen

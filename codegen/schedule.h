@@ -1,0 +1,52 @@
+// How a kernel runs, as data: each axis factored over the levels of the device, and for what lives across a reduction
+// where it lives. Choosers fill it from the kernel and the device; the emitter prints it as it stands; `explain` shows
+// it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/device.h"
+#include "codegen/kernel.h"
+
+namespace sinter::codegen {
+
+/// From the outermost to the innermost. On the CPU: thread, loop, vector.
+enum class Level : std::uint8_t { grid, cluster, block, warp, lane, thread, loop, vector };
+
+struct Factor {
+  Level level;
+  int size = 0;  // 0: whatever is left of the axis
+};
+
+/// Where a value that several walks over a row need lives in between.
+enum class Residence : std::uint8_t { registers, shared, reload, recompute };
+
+struct Crossing {
+  int value;
+  Residence residence;
+};
+
+struct Schedule {
+  std::string chooser;                     // "pointwise", "row", "plain"
+  std::vector<std::vector<Factor>> axes;   // per axis of the kernel, outermost factor first
+  std::vector<Crossing> crossings;         // values kept; all others are recomputed from loads
+  int block_threads = 1;                   // threads of a block that work together; 1 on the CPU
+  int vector = 1;                          // elements of the innermost axis that a thread handles at once
+  bool wide_index = true;                  // 64-bit index arithmetic
+
+  /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
+  std::string str() const;
+};
+
+/// The schedule of the first chooser that takes the kernel. `refusals`, if given, collects why the others did not.
+Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
+                         std::vector<std::string>* refusals = nullptr);
+
+/// Choosers: nothing, and the reason in `why`, for kernels that are not theirs.
+std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+
+}  // namespace sinter::codegen

@@ -1,0 +1,41 @@
+// A kernel as source text, with what is needed to call it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/schedule.h"
+
+namespace sinter::codegen {
+
+/// One field of the parameter block that a kernel is called with, in order and at C's natural offsets.
+struct KernelParam {
+  enum class Kind : std::uint8_t { buffer, length, literal };
+  Kind kind;
+  std::string name;
+  int offset = 0;        // bytes from the start of the block
+  int buffer = -1;       // buffer: the kernel's buffer whose address it is
+  ir::Dim length;        // length: extents, strides, offsets; an `index` wide
+  ir::Scalar literal;    // literal
+};
+
+/// How many calls of its loop body a kernel is split into, and what each costs, for dividing the work.
+struct KernelSource {
+  std::string name;    // of the function, and what it fuses: "fused_mul_tanh_add"
+  std::string header;  // a comment for people: ops, shapes, schedule, bytes; not compiled, not part of any key
+  std::string text;    // the whole source
+  Target target;
+  Schedule schedule;
+  std::vector<KernelParam> params;
+  int param_bytes = 0;
+  int index_bytes = 8;
+  ir::Dim units;                      // independent pieces: elements, blocks of elements, or rows; grid size on CUDA
+  ir::Dim unit_elements;              // elements of the domain in one piece
+  std::vector<int> scratch_sizes;     // element sizes of the arrays of a row's length that a thread works with
+  ir::Dim row_length;
+};
+
+/// Prints the kernel under the schedule: C++ for the CPU, CUDA C++ otherwise.
+KernelSource emit(const Kernel& kernel, const Schedule& schedule, const Target& target);
+
+}  // namespace sinter::codegen

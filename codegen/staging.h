@@ -1,0 +1,34 @@
+// A kernel with reductions as a sequence of walks over its rows: each walk folds the reductions that depend only on
+// earlier ones, and the last one stores. What is costly and needed by several walks is kept, the rest is computed anew
+// from loads, which the cache serves.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "codegen/kernel.h"
+
+namespace sinter::codegen {
+
+struct Walk {
+  std::vector<int> row_values;  // computed once per row before the walk
+  std::vector<int> values;      // computed at each element, in order
+  std::vector<int> kept;        // of those, the ones saved for later walks
+  std::vector<int> restored;    // saved by earlier walks, read here
+  std::vector<int> folds;       // reductions that the walk folds
+  std::vector<int> stores;      // stores made at each element
+};
+
+struct Staging {
+  std::vector<Walk> walks;
+  std::vector<int> row_values;  // after the last walk
+  std::vector<int> row_stores;
+};
+
+/// `keep` says which values are kept where several walks need them.
+Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep);
+
+/// Instructions that one value costs at each element; loads and index arithmetic count nothing.
+int flops(const KernelValue& value);
+
+}  // namespace sinter::codegen
