@@ -37,6 +37,8 @@ std::string BodyPrinter::length(const ir::Dim& d, const std::string& name) {
   return name;
 }
 
+std::string BodyPrinter::value_name(int value) { return fmt::format("v{}", value); }
+
 std::string BodyPrinter::extent(int axis) {
   return length(kernel_.axes[static_cast<std::size_t>(axis)].extent, fmt::format("n{}", axis));
 }

@@ -56,7 +56,7 @@ class BodyPrinter {
   /// "struct Params { ... };" and, for the body, a local copy of each field.
   std::string param_struct() const;
   std::vector<std::string> param_locals() const;
-  static std::string value_name(int value) { return "v" + std::to_string(value); }
+  static std::string value_name(int value);
 
  private:
   const Kernel& kernel_;

@@ -73,7 +73,7 @@ std::string text(const Kernel& k, const Affine& a) {
   std::string s;
   for (const Term& t : a.terms) {
     if (!s.empty()) s += " + ";
-    if (!t.factor.is(1)) s += t.factor.is_constant() ? t.factor.str() + "*" : "(" + t.factor.str() + ")*";
+    if (!t.factor.is(1)) s += fmt::format("({})*", t.factor.str());
     const Atom& atom = k.atoms[t.atom];
     switch (atom.kind) {
       case Atom::Kind::axis: s += fmt::format("i{}", atom.number); break;

@@ -1,0 +1,107 @@
+// What a program does and why, for people and as JSON.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "ir/base/check.h"
+#include "runtime/program_impl.h"
+
+namespace sinter::runtime {
+namespace {
+
+using ir::Value;
+using Json = nlohmann::ordered_json;
+
+/// A number, or the expression where lengths have no values.
+Json number(const ir::Dim& d) { return d.is_constant() ? Json(d.value()) : Json(d.str()); }
+
+std::string id(std::size_t group) { return fmt::format("k{}", group); }
+
+/// Launches of the captured graph with one kernel per operation.
+int eager_launches(const ir::Graph& g) {
+  std::vector<bool> live(g.size(), false);
+  for (const ir::Output& out : g.outputs()) live[out.value.id] = true;
+  int count = 0;
+  for (std::uint32_t i = static_cast<std::uint32_t>(g.size()); i-- > 0;) {
+    if (!live[i]) continue;
+    for (Value operand : g.operands(Value{i})) live[operand.id] = true;
+    count += passes::is_computed(g.op(Value{i})) && !g.shape(Value{i}).is_empty();
+  }
+  return count;
+}
+
+Json gemm_json(const ir::Graph& g, Value v) {
+  const ir::Shape& c = g.shape(v);
+  ir::Dim batch(1);
+  for (int i = 0; i < c.rank() - 2; ++i) batch = batch * c[i];
+  return {{"m", number(c[c.rank() - 2])},
+          {"n", number(c[c.rank() - 1])},
+          {"k", number(g.shape(g.operands(v)[0])[c.rank() - 1])},
+          {"batch", number(batch)},
+          {"dtype", name(g.dtype(v))},
+          {"epilogue", "none"}};
+}
+
+}  // namespace
+
+std::string Program::explain_json() const {
+  const Impl& p = *impl_;
+  Json kernels = Json::array(), gemms = Json::array(), boundaries = Json::array();
+  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
+    const passes::Group& group = p.partition.groups[i];
+    if (p.kernel_of[i] < 0) {
+      Json gemm = gemm_json(p.optimized, group.outputs[0]);
+      gemm["id"] = id(i);
+      gemms.push_back(std::move(gemm));
+      continue;
+    }
+    const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
+    Json ops = Json::array();
+    for (Value v : group.nodes) ops.push_back(name(p.optimized.op(v)));
+    kernels.push_back({{"name", k.name},
+                       {"ops", std::move(ops)},
+                       {"schedule", p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str()},
+                       {"bytes_read", number(k.bytes(false))},
+                       {"bytes_written", number(k.bytes(true))},
+                       {"id", id(i)}});
+  }
+  for (const passes::Boundary& b : p.partition.boundaries)
+    boundaries.push_back({{"from", id(static_cast<std::size_t>(b.from))},
+                          {"to", id(static_cast<std::size_t>(b.to))},
+                          {"reason", b.reason}});
+  Json result = {{"launches", launches()},
+                 {"eager_launches", eager_launches(p.captured)},
+                 {"peak_bytes", p.executable ? Json(p.executable->peak_bytes()) : Json()},
+                 {"kernels", std::move(kernels)},
+                 {"gemms", std::move(gemms)},
+                 {"boundaries", std::move(boundaries)}};
+  return result.dump(2);
+}
+
+std::string Program::explain() const {
+  const Impl& p = *impl_;
+  const ir::Graph& g = p.optimized;
+  std::string text = fmt::format("{}: {} launches fused, {} eager", g.name(), launches(), eager_launches(p.captured));
+  if (p.executable) text += fmt::format(", {} bytes at the peak", p.executable->peak_bytes());
+  text += "\n";
+  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
+    const passes::Group& group = p.partition.groups[i];
+    if (p.kernel_of[i] < 0) {
+      const Json gemm = gemm_json(g, group.outputs[0]);
+      text += fmt::format("{}  product of {} x {} by {} x {} ({}, batch {})\n", id(i), gemm["m"].dump(), gemm["k"].dump(),
+                          gemm["k"].dump(), gemm["n"].dump(), name(g.dtype(group.outputs[0])), gemm["batch"].dump());
+      continue;
+    }
+    const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
+    std::string ops;
+    for (Value v : group.nodes) ops += fmt::format(" {}", name(g.op(v)));
+    text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n", id(i), k.name,
+                        ops, p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str(), k.bytes(false).str(),
+                        k.bytes(true).str());
+  }
+  for (const passes::Boundary& b : p.partition.boundaries)
+    text += fmt::format("{} -> {}: {} {} is stored: {}\n", id(static_cast<std::size_t>(b.from)),
+                        id(static_cast<std::size_t>(b.to)), name(g.dtype(b.value)), g.shape(b.value).str(), b.reason);
+  return text;
+}
+
+}  // namespace sinter::runtime

@@ -1,0 +1,149 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/base/check.h"
+#include "ir/base/log.h"
+#include "ir/evaluate_typed.h"
+#include "passes/pipeline.h"
+#include "runtime/program_impl.h"
+
+namespace sinter::runtime {
+
+using ir::Value;
+
+Program::Program() : impl_(std::make_unique<Impl>()) {}
+Program::~Program() = default;
+
+std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions options) {
+  std::shared_ptr<Program> program(new Program);
+  Impl& p = *program->impl_;
+  p.captured = std::move(captured);
+  p.options = std::move(options);
+  p.optimized = passes::optimize(p.captured, {p.options.numerics});
+  SINTER_ASSERT(p.options.layouts.empty() || p.options.layouts.size() == p.optimized.inputs().size(),
+                "{} layouts for {} inputs", p.options.layouts.size(), p.optimized.inputs().size());
+  passes::InputStrides strides;
+  for (const InputLayout& layout : p.options.layouts) strides.push_back(layout.strides);
+  p.views = passes::memory_views(p.optimized, strides);
+  p.partition = passes::fuse(p.optimized, strides);
+  // A stored movement is memory of its own from here on.
+  for (const passes::Group& group : p.partition.groups)
+    for (Value v : group.outputs) p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
+  const codegen::DeviceDescription& device = codegen::describe(p.options.target);
+  for (const passes::Group& group : p.partition.groups) {
+    p.kernel_of.push_back(-1);
+    if (group.kind == passes::GroupKind::gemm) continue;
+    p.kernel_of.back() = static_cast<int>(p.kernels.size());
+    codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views);
+    for (codegen::KernelBuffer& b : kernel.buffers)
+      for (std::size_t i = 0; i < p.options.layouts.size(); ++i)
+        if (p.optimized.inputs()[i] == b.value) b.alignment = p.options.layouts[i].alignment;
+    p.sources.push_back(codegen::emit(kernel, codegen::choose_schedule(kernel, device), p.options.target));
+    p.kernels.push_back(std::move(kernel));
+  }
+  if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
+  if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
+  if (p.options.target.backend != codegen::Backend::cpu || !p.optimized.symbols().empty()) return program;
+  std::vector<PlannedGroup> groups;
+  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
+    const int k = p.kernel_of[i];
+    groups.push_back({&p.partition.groups[i], k < 0 ? nullptr : &p.kernels[static_cast<std::size_t>(k)],
+                      k < 0 ? nullptr : &p.sources[static_cast<std::size_t>(k)]});
+  }
+  p.executable = std::make_unique<Executable>(p.optimized, groups, p.views);
+  return program;
+}
+
+void Program::prepare() const {
+  std::scoped_lock lock(impl_->compiling);
+  if (impl_->compiled) return;
+  std::vector<KernelSpec> specs;
+  for (const codegen::KernelSource& s : impl_->sources) specs.push_back({s.name, s.text, s.header + s.text, s.name});
+  impl_->compiled_kernels = kernel_cache().get_or_compile(specs);
+  impl_->compiled = true;
+}
+
+namespace {
+
+void check_inputs(const ir::Graph& g, std::span<const TensorView> inputs) {
+  if (inputs.size() != g.inputs().size())
+    fail<ValueError>("{}: takes {} tensors, got {}", g.name(), g.inputs().size(), inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Value v = g.inputs()[i];
+    if (inputs[i].dtype != g.dtype(v) || inputs[i].shape != g.shape(v).values())
+      fail<ValueError>("{}: input {} must be {}{}", g.name(), i, name(g.dtype(v)), g.shape(v).str());
+  }
+}
+
+ir::Array to_array(const TensorView& view) {
+  ir::Array array(view.dtype, view.shape);
+  const auto size = static_cast<std::size_t>(size_of(view.dtype));
+  const std::int64_t n = array.elements();
+  std::vector<std::int64_t> at(view.shape.size(), 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) offset += at[k] * view.strides[k];
+    std::memcpy(array.data.data() + static_cast<std::size_t>(i) * size, view.data + offset * static_cast<std::int64_t>(size), size);
+    for (std::size_t k = at.size(); k-- > 0 && ++at[k] == view.shape[k];) at[k] = 0;
+  }
+  return array;
+}
+
+TensorView to_view(const ir::Array& array) {
+  TensorView view;
+  view.buffer = Buffer::allocate(static_cast<std::int64_t>(array.data.size()));
+  view.data = view.buffer->data();
+  if (!array.data.empty()) std::memcpy(view.data, array.data.data(), array.data.size());
+  view.dtype = array.dtype;
+  view.shape = array.shape;
+  for (const ir::Dim& d : ir::contiguous_strides(ir::Shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()))))
+    view.strides.push_back(d.value());
+  return view;
+}
+
+/// For machines without a compiler.
+std::vector<TensorView> evaluate(const ir::Graph& g, std::span<const TensorView> inputs) {
+  std::vector<ir::Array> arrays;
+  for (const TensorView& v : inputs) arrays.push_back(to_array(v));
+  std::vector<TensorView> results;
+  for (const ir::Array& a : ir::evaluate_typed(g, arrays)) results.push_back(to_view(a));
+  return results;
+}
+
+}  // namespace
+
+std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
+  const Impl& p = *impl_;
+  if (!p.executable) {
+    if (const std::vector<std::string> symbols = p.captured.symbols(); !symbols.empty())
+      fail<ValueError>("{}: the length {} has no value; give one to run", p.captured.name(), symbols[0]);
+    fail<DeviceError>("{}: was generated for {}, which this build can print for but not run on", p.captured.name(),
+                      p.options.target.arch);
+  }
+  check_inputs(p.optimized, inputs);
+  if (!p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
+  prepare();
+  return p.executable->run(inputs, p.compiled_kernels);
+}
+
+const ir::Graph& Program::captured() const { return impl_->captured; }
+const ir::Graph& Program::optimized() const { return impl_->optimized; }
+const passes::Partition& Program::partition() const { return impl_->partition; }
+int Program::launches() const {
+  return impl_->executable ? impl_->executable->launches() : static_cast<int>(impl_->partition.groups.size());
+}
+
+std::string Program::source() const {
+  std::string text;
+  std::vector<std::string_view> seen;
+  for (const codegen::KernelSource& s : impl_->sources) {
+    if (std::ranges::find(seen, s.text) != seen.end()) continue;
+    seen.push_back(s.text);
+    text += (text.empty() ? "" : "\n") + s.header + s.text;
+  }
+  return text;
+}
+
+}  // namespace sinter::runtime

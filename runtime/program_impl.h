@@ -1,0 +1,28 @@
+// What a Program consists of; shared by its building, running and explaining.
+#pragma once
+
+#include <mutex>
+
+#include "codegen/lower.h"
+#include "codegen/source.h"
+#include "runtime/executable.h"
+#include "runtime/program.h"
+
+namespace sinter::runtime {
+
+struct Program::Impl {
+  ir::Graph captured, optimized;
+  ProgramOptions options;
+  std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
+  passes::Partition partition;
+  std::vector<codegen::Kernel> kernels;        // of the groups that have one, in order
+  std::vector<codegen::KernelSource> sources;  // of the kernels
+  std::vector<int> kernel_of;                  // per group; -1 for products
+  std::unique_ptr<Executable> executable;      // none while lengths have no values, or for other devices
+
+  mutable std::mutex compiling;
+  mutable bool compiled = false;
+  mutable std::vector<std::shared_ptr<const HostKernel>> compiled_kernels;
+};
+
+}  // namespace sinter::runtime
