@@ -1,0 +1,155 @@
+#include "runtime/doctor.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "runtime/blas.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/thread_pool.h"
+
+namespace sinter::runtime {
+namespace {
+
+/// A library that the program is linked with, by one of its functions.
+Finding linked_library(const char* subject, const char* symbol) {
+  void* const address = dlsym(RTLD_DEFAULT, symbol);
+  Dl_info info{};
+  if (address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr)
+    return {subject, info.dli_fname};
+  return {subject, "not linked with this program", Health::absent, "nothing in this program uses it"};
+}
+
+/// The first of the libraries that loads; they stay loaded, since not all of them can be unloaded.
+void* open_first(std::initializer_list<const char*> names, std::string& which) {
+  for (const char* name : names) {
+    which = name;
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class F>
+F find(void* library, const char* symbol) {
+  return reinterpret_cast<F>(dlsym(library, symbol));
+}
+
+Finding compiler() {
+  const HostCompiler& compiler = kernel_cache().compiler();
+  if (!compiler.usable())
+    return {"C++ compiler", compiler.reason(), Health::absent,
+            "programs run on the CPU op by op, slowly; install g++, or set SINTER_CXX to a compiler"};
+  // The second line of the identity is the first that the compiler says of its version.
+  const std::string& identity = compiler.identity();
+  const std::size_t begin = identity.find('\n') + 1;
+  return {"C++ compiler", fmt::format("{} ({})", compiler.program().front(),
+                                      identity.substr(begin, identity.find('\n', begin) - begin))};
+}
+
+Finding blas_library() {
+  if (blas().f32 != nullptr) return {"OpenBLAS", blas().description};
+  return {
+      "OpenBLAS", blas().description, Health::absent,
+      "matrix products are slow on the CPU; install libopenblas0, or add its directory to LD_LIBRARY_PATH"};
+}
+
+Finding cache() {
+  const DiskCacheInfo info = kernel_cache().disk().info();
+  if (info.directory.empty())
+    return {"kernel cache", info.reason, Health::absent,
+            "every process compiles its kernels anew; set SINTER_CACHE_DIR to a directory of your own"};
+  constexpr double mib = 1 << 20;
+  return {"kernel cache",
+          fmt::format("{}: {} entries, {:.1f} of {:.0f} MiB", info.directory, info.entries,
+                      static_cast<double>(info.bytes) / mib, static_cast<double>(info.capacity) / mib)};
+}
+
+/// CUDA writes a version as 1000 * major + 10 * minor.
+std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+std::vector<Finding> cuda_driver() {
+  std::string name;
+  void* const driver = open_first({"libcuda.so.1"}, name);
+  if (driver == nullptr)
+    return {{"CUDA driver", "libcuda.so.1 is not there", Health::absent, "programs run on the CPU"}};
+  const auto get_version = find<int (*)(int*)>(driver, "cuDriverGetVersion");
+  const auto init = find<int (*)(unsigned)>(driver, "cuInit");
+  const auto get_count = find<int (*)(int*)>(driver, "cuDeviceGetCount");
+  const auto get_name = find<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
+  int version = 0, count = 0;
+  if (get_version == nullptr || init == nullptr || get_count == nullptr || get_name == nullptr ||
+      get_version(&version) != 0)
+    return {{"CUDA driver", "libcuda.so.1 does not answer", Health::bad, "install the driver again"}};
+  std::vector<Finding> findings{{"CUDA driver", fmt::format("for CUDA {}", cuda_version(version))}};
+  if (const int error = init(0); error != 0 || get_count(&count) != 0 || count == 0) {
+    findings.push_back({"GPU", fmt::format("none (the driver says error {})", error), Health::absent,
+                        "programs run on the CPU"});
+    return findings;
+  }
+  for (int device = 0; device < count; ++device) {
+    std::array<char, 128> text{};
+    get_name(text.data(), static_cast<int>(text.size()), device);
+    findings.push_back({"GPU", fmt::format("{}: {}", device, text.data())});
+  }
+  return findings;
+}
+
+Finding nvrtc() {
+  std::string name;
+  void* const library = open_first(
+      {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}, name);
+  if (library == nullptr)
+    return {
+        "NVRTC", "libnvrtc.so is not there, neither by its name nor in /usr/local/cuda/lib64", Health::absent,
+        "no CUDA kernels can be compiled; install the CUDA toolkit, or add its directory to LD_LIBRARY_PATH"};
+  const auto get_version = find<int (*)(int*, int*)>(library, "nvrtcVersion");
+  int major = 0, minor = 0;
+  if (get_version == nullptr || get_version(&major, &minor) != 0)
+    return {"NVRTC", name + " does not answer", Health::bad, "install the CUDA toolkit again"};
+  return {"NVRTC", fmt::format("{}: {}.{}", name, major, minor)};
+}
+
+}  // namespace
+
+std::string_view name(Health health) {
+  switch (health) {
+    case Health::good:
+      return "good";
+    case Health::absent:
+      return "absent";
+    case Health::bad:
+      break;
+  }
+  return "bad";
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> findings{{"sinter", SINTER_VERSION},
+                                compiler(),
+                                blas_library(),
+                                linked_library("oneTBB", "TBB_runtime_version"),
+                                {"threads", std::to_string(thread_count())},
+                                linked_library("libcgraph", "agopen"),
+                                cache()};
+  for (Finding& finding : cuda_driver()) findings.push_back(std::move(finding));
+  findings.push_back(nvrtc());
+  return findings;
+}
+
+std::string doctor_report(const std::vector<Finding>& findings) {
+  std::size_t width = 0;
+  for (const Finding& finding : findings) width = std::max(width, finding.subject.size());
+  std::string out;
+  for (const Finding& finding : findings) {
+    out += fmt::format("{:<{}}  {:<6}  {}\n", finding.subject, width, name(finding.health), finding.value);
+    if (!finding.hint.empty()) out += fmt::format("{:<{}}  {:<6}  -> {}\n", "", width, "", finding.hint);
+  }
+  return out;
+}
+
+}  // namespace sinter::runtime
