@@ -1,29 +1,26 @@
-// Kernels that fold one axis along which memory runs: a row each for a thread of the CPU, or a block of a GPU.
+// Kernels that fold the axes along which memory runs: a row each for a thread of the CPU or a block of a GPU; few long
+// rows in pieces.
 #include <algorithm>
 
 #include "codegen/schedule.h"
-#include "codegen/staging.h"
 
 namespace sinter::codegen {
 namespace {
 
-/// Values worth keeping between walks: a function such as exp costs more than writing and reading one element.
-constexpr int keep_flops = 8;
+constexpr int piece = 1 << 16;           // elements of a long row that a thread of the CPU takes at a time
+constexpr std::int64_t few_rows = 64;    // more than that keep all cores busy as they are
 
-bool runs_along(const Kernel& k, int axis) {
-  auto walks = [&](const Affine& a) { return a.factor(axis).is(1) || a.factor(axis).is(0); };
-  return std::ranges::all_of(k.values, [&](const KernelValue& v) { return v.kind != KernelValue::Kind::load || walks(v.address); }) &&
-         std::ranges::all_of(k.stores, [&](const KernelStore& s) { return walks(s.address); });
+bool few_and_long(const Kernel& k) {
+  const ir::Dim rows = k.rows(), length = k.row_length();
+  return rows.is_constant() && length.is_constant() && rows.value() <= few_rows && length.value() >= 2 * piece;
 }
 
 }  // namespace
 
 std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& device, std::string& why) {
-  std::vector<int> reduced;
-  for (std::size_t i = 0; i < k.axes.size(); ++i)
-    if (k.axes[i].reduced) reduced.push_back(static_cast<int>(i));
-  if (reduced.size() != 1 || !runs_along(k, reduced[0])) {
-    why = "row: memory does not run along one folded axis";
+  const bool folds_innermost = k.has_reduction() && !k.axes.empty() && k.axes.back().reduced;
+  if (!folds_innermost || !runs_along(k, static_cast<int>(k.axes.size()) - 1)) {
+    why = "row: memory does not run along a folded innermost axis";
     return std::nullopt;
   }
   Schedule s;
@@ -33,14 +30,16 @@ std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& dev
   for (const KernelAxis& a : k.axes) {
     if (!a.reduced)
       s.axes.push_back({{cpu ? Level::thread : Level::grid}});
-    else if (cpu)
-      s.axes.push_back({{Level::loop}, {Level::vector}});
     else
-      s.axes.push_back({{Level::loop}, {Level::block, s.block_threads}});
+      s.axes.push_back({{Level::loop}});
   }
-  if (cpu)
-    for (const Walk& w : stage(k, [&](int v) { return flops(k.values[static_cast<std::size_t>(v)]) >= keep_flops; }).walks)
-      for (int v : w.kept) s.crossings.push_back({v, Residence::shared});
+  if (!cpu) {
+    s.axes.back().push_back({Level::block, s.block_threads});
+    return s;
+  }
+  if (few_and_long(k)) s.axes.back().insert(s.axes.back().begin(), {Level::thread, piece});
+  s.axes.back().push_back({Level::vector});
+  s.crossings = costly_crossings(k, Residence::shared);
   return s;
 }
 

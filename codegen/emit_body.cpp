@@ -37,6 +37,14 @@ std::string BodyPrinter::length(const ir::Dim& d, const std::string& name) {
   return name;
 }
 
+std::string BodyPrinter::phase() {
+  KernelParam p;
+  p.kind = KernelParam::Kind::phase;
+  p.name = "phase";
+  params_.push_back(std::move(p));
+  return "phase";
+}
+
 std::string BodyPrinter::value_name(int value) { return fmt::format("v{}", value); }
 
 std::string BodyPrinter::extent(int axis) {
@@ -186,7 +194,8 @@ void BodyPrinter::declare(int value, const Load& load) {
 int BodyPrinter::lay_out(int index_bytes) {
   int offset = 0;
   for (KernelParam& p : params_) {
-    const int size = p.kind == KernelParam::Kind::buffer   ? 8
+    const bool pointer_or_phase = p.kind == KernelParam::Kind::buffer || p.kind == KernelParam::Kind::phase;
+    const int size = pointer_or_phase                      ? 8
                      : p.kind == KernelParam::Kind::length ? index_bytes
                                                            : size_of(p.literal.dtype);
     offset = (offset + size - 1) / size * size;
@@ -199,6 +208,7 @@ int BodyPrinter::lay_out(int index_bytes) {
 namespace {
 std::string param_type(const Kernel& k, const KernelParam& p) {
   if (p.kind == KernelParam::Kind::length) return "index ";
+  if (p.kind == KernelParam::Kind::phase) return "int64 ";
   if (p.kind == KernelParam::Kind::literal) return type_name(p.literal.dtype) + " ";
   const KernelBuffer& b = k.buffers[static_cast<std::size_t>(p.buffer)];
   return fmt::format("{}{}* ", b.written ? "" : "const ", type_name(b.dtype));

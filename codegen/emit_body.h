@@ -32,6 +32,7 @@ class BodyPrinter {
   std::string extent(int axis);
   std::string buffer(int number) const;
   std::string length(const ir::Dim& d, const std::string& name);
+  std::string phase();
 
   /// An index expression; `where` names the place it stands at, so that its parameters are made once.
   std::string affine(const Affine& a, const std::string& where);

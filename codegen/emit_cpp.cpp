@@ -1,257 +1,306 @@
 // The C++ dialect: a function over a range of pieces, which the runtime divides among threads. Innermost loops are
 // vectorised by `omp simd`.
 //
-// Order of a fold: 32 running values take the elements of a block of 1024 in turn, are then folded by halves, and the
-// blocks' results pairwise as in a binary counter. It depends on nothing but the number of elements.
+// A kernel with reductions walks its rows one by one; or, where memory runs along the kept axis, a tile of rows side
+// by side; or, where there are few long rows, a piece of a row at a time, in phases: what a phase folds is left per
+// piece and folded over the pieces by whoever needs it in the next.
+#include "codegen/emit_cpp.h"
+
 #include <algorithm>
 
-#include "codegen/emit_body.h"
 #include "codegen/prelude.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
+
+using Kind = KernelValue::Kind;
+
 namespace {
 
-constexpr int lanes = 32;
-constexpr int fold_block = 1024;
-constexpr int tree_height = 54;  // of 2^63 elements in blocks
-constexpr int chunk = 8192;      // elements of the innermost axis in one piece of a pointwise kernel
+constexpr int chunk = 8192;  // elements of the innermost axis in one piece of a pointwise kernel
 
-class CppEmitter {
- public:
-  CppEmitter(const Kernel& k, const Schedule& s) : k_(k), schedule_(s), body_(k, lines_) {
-    for (std::size_t i = 0; i < k.axes.size(); ++i)
-      (k.axes[i].reduced ? reduced_ : kept_).push_back(static_cast<int>(i));
-  }
+/// The size of an axis' factor at a level, or 0.
+int factor(const Schedule& s, int axis, Level level) {
+  for (const Factor& f : s.axes[static_cast<std::size_t>(axis)])
+    if (f.level == level) return f.size;
+  return 0;
+}
 
-  KernelSource run() {
-    for (std::size_t i = 0; i < k_.buffers.size(); ++i) {
-      KernelParam p;
-      p.kind = KernelParam::Kind::buffer;
-      p.buffer = static_cast<int>(i);
-      p.name = body_.buffer(p.buffer);
-      body_.params().push_back(std::move(p));
-    }
-    KernelSource source;
-    source.row_length = k_.row_length();
-    if (k_.has_reduction())
-      print_rows(source);
-    else
-      print_elements(source);
-    finish(source);
-    return source;
-  }
-
- private:
-  const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
-
-  void finish(KernelSource& source) {
-    source.name = k_.name;
-    source.schedule = schedule_;
-    source.param_bytes = body_.lay_out(8);
-    source.params = body_.params();
-    source.header = header_comment(k_, schedule_);
-    std::string text = "namespace sinter {\n\ntypedef int64 index;\n\n" + body_.param_struct() + "\n";
-    text += fmt::format("extern \"C\" void {}(const void* params, int64 begin, int64 end, void* scratch) {{\n", k_.name);
-    text += "  const Params& p = *(const Params*)params;\n";
-    for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
-    if (source.scratch_sizes.empty()) text += "  (void)scratch;\n";
-    text += lines_.take() + "}\n\n}  // namespace sinter\n";
-    source.text = prelude(text, Backend::cpu) + "\n" + text;
-  }
-
-  void store(int number) {
-    const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-    lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
-  }
-
-  void print_elements(KernelSource& source) {
-    lines_.indent();
-    const auto print_all = [&] {
-      for (std::size_t v = 0; v < k_.values.size(); ++v) body_.declare(static_cast<int>(v));
-      for (std::size_t s = 0; s < k_.stores.size(); ++s) store(static_cast<int>(s));
-    };
-    source.unit_elements = 1;
-    if (kept_.size() <= 1) {
-      source.units = k_.rows();
-      lines_.add("#pragma omp simd");
-      lines_.open("for (index i0 = begin; i0 < end; ++i0) {");
-      print_all();
-      lines_.close();
-    } else {
-      const int inner = kept_.back();
-      const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
-      source.unit_elements = length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), chunk)) : length;
-      const ir::Dim outer = k_.rows().divided_by(length).value_or(0);
-      source.units = length.is_constant() ? outer * ir::Dim((length.value() + chunk - 1) / chunk) : outer;
-      const std::string n = body_.extent(inner);
-      lines_.add(fmt::format("const index chunks = ({} + {}) / {};", n, chunk - 1, chunk));
-      lines_.open("for (index u = begin; u < end; ++u) {");
-      lines_.add("const index row = u / chunks;");
-      lines_.add(fmt::format("const index first = u % chunks * {};", chunk));
-      lines_.add(fmt::format("const index last = {} - first < {} ? {} : first + {};", n, chunk, n, chunk));
-      body_.decode("row", {kept_.begin(), kept_.end() - 1});
-      lines_.add("#pragma omp simd");
-      lines_.open(fmt::format("for (index i{} = first; i{} < last; ++i{}) {{", inner, inner, inner));
-      print_all();
-      lines_.close();
-      lines_.close();
-    }
-  }
-
-  void print_rows(KernelSource& source) {
-    lines_.indent();
-    source.units = k_.rows();
-    source.unit_elements = source.row_length;
-    const Staging staging = stage(k_, [&](int v) {
-      return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) { return c.value == v; });
-    });
-    row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(source.row_length, "n_row");
-    place_kept(staging, source);
-    lines_.open("for (index u = begin; u < end; ++u) {");
-    body_.decode("u", kept_);
-    for (std::size_t w = 0; w < staging.walks.size(); ++w) {
-      for (int v : staging.walks[w].row_values) body_.declare(v);
-      if (staging.walks[w].folds.empty())
-        sweep(staging.walks[w]);
-      else
-        fold(staging.walks[w], w);
-    }
-    for (int v : staging.row_values) body_.declare(v);
-    for (int s : staging.row_stores) store(s);
-    lines_.close();
-  }
-
-  /// Working memory: an array of a row's length per kept value.
-  void place_kept(const Staging& staging, KernelSource& source) {
-    std::string place = "(char*)scratch";
-    for (const Walk& w : staging.walks)
-      for (int v : w.kept) {
-        const DType t = value(v).dtype;
-        lines_.add(fmt::format("{}* const __restrict kept{} = ({}*)({});", type_name(t), v, type_name(t), place));
-        source.scratch_sizes.push_back(size_of(t));
-        place = fmt::format("(char*)kept{} + ({} * {} + 63) / 64 * 64", v, row_length_, size_of(t));
-      }
-  }
-
-  /// What a walk does at one element, `f` its number in the row.
-  void visit(const Walk& w) {
-    body_.decode("f", reduced_);
-    for (int v : w.restored) lines_.add(fmt::format("const {} v{} = kept{}[f];", type_name(value(v).dtype), v, v));
-    for (int v : w.values) body_.declare(v);
-    for (int v : w.kept) lines_.add(fmt::format("kept{}[f] = v{};", v, v));
-    for (int s : w.stores) store(s);
-  }
-
-  void sweep(const Walk& w) {
-    lines_.add("#pragma omp simd");
-    lines_.open(fmt::format("for (index f = 0; f < {}; ++f) {{", row_length_));
-    visit(w);
-    lines_.close();
-  }
-
-  bool finds_place(int v) const { return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index; }
-  std::string fold_type(int v) const { return type_name(value(value(v).operands[0]).dtype); }
-
-  /// "a = a op b" for the running values of a reduction; for argmax, values with their places.
-  void combine(int v, const std::string& a, const std::string& a_at, const std::string& b, const std::string& b_at,
-               bool b_is_earlier = false) {
-    const ir::ReductionInfo& info = ir::reduction_info(value(v).op);
-    if (!finds_place(v)) {
-      const DType t = value(value(v).operands[0]).dtype;
-      const std::string text = b_is_earlier ? BodyPrinter::apply(info.combine, t, {b, a}) : BodyPrinter::apply(info.combine, t, {a, b});
-      lines_.add(fmt::format("{} = {};", a, text));
-      return;
-    }
-    lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), b, b_at, a, a_at));
-    lines_.add(fmt::format("{} = take{} ? {} : {};", a, v, b, a));
-    lines_.add(fmt::format("{} = take{} ? {} : {};", a_at, v, b_at, a_at));
-  }
-
-  void declare_running(int v, const std::string& what, int count) {
-    lines_.add(fmt::format("alignas(64) {} {}{}[{}];", fold_type(v), what, v, count));
-    if (finds_place(v)) lines_.add(fmt::format("alignas(64) index {}{}_at[{}];", what, v, count));
-  }
-
-  void fold(const Walk& w, std::size_t number) {
-    const std::string block = fmt::format("block{}", number), visit_name = fmt::format("visit{}", number);
-    for (int v : w.folds) declare_running(v, "lane", lanes);
-    for (int v : w.folds) declare_running(v, "tree", tree_height);
-    lines_.add(fmt::format("int height{} = 0;", number));
-    lines_.open(fmt::format("const auto {} = [&](index f, int lane) __attribute__((always_inline)) {{", visit_name));
-    visit(w);
-    for (int v : w.folds) {
-      const std::string lane = fmt::format("lane{}[lane]", v), at = fmt::format("lane{}_at[lane]", v);
-      combine(v, lane, at, fmt::format("v{}", value(v).operands[0]), "f");
-    }
-    lines_.close("};");
-    lines_.open(fmt::format("for (index {0} = 0; {0} * {1} < {2}; ++{0}) {{", block, fold_block, row_length_));
-    fold_one_block(w, block, visit_name);
-    push_block(w, block, number);
-    lines_.close();
-    for (int v : w.folds) finish_fold(v, number);
-  }
-
-  void fold_one_block(const Walk& w, const std::string& block, const std::string& visit_name) {
-    lines_.add(fmt::format("const index first = {} * {};", block, fold_block));
-    lines_.add(fmt::format("const int length = {0} - first < {1} ? (int)({0} - first) : {1};", row_length_, fold_block));
-    lines_.open(fmt::format("for (int l = 0; l < {}; ++l) {{", lanes));
-    for (int v : w.folds) {
-      lines_.add(fmt::format("lane{}[l] = {};", v, body_.identity(v)));
-      if (finds_place(v)) lines_.add(fmt::format("lane{}_at[l] = -1;", v));
-    }
-    lines_.close();
-    lines_.add("int done = 0;");
-    lines_.open(fmt::format("for (; done + {} <= length; done += {}) {{", lanes, lanes));
-    lines_.add("#pragma omp simd");
-    lines_.add(fmt::format("for (int l = 0; l < {}; ++l) {}(first + done + l, l);", lanes, visit_name));
-    lines_.close();
-    lines_.add(fmt::format("for (int l = 0; l < length - done; ++l) {}(first + done + l, l);", visit_name));
-    lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", lanes / 2));
-    lines_.open("for (int l = 0; l < half; ++l) {");
-    for (int v : w.folds)
-      combine(v, fmt::format("lane{}[l]", v), fmt::format("lane{}_at[l]", v), fmt::format("lane{}[l + half]", v),
-              fmt::format("lane{}_at[l + half]", v));
-    lines_.close();
-    lines_.close();
-  }
-
-  /// As adding 1 to a binary counter carries: equal heights are folded, the earlier one on the left.
-  void push_block(const Walk& w, const std::string& block, std::size_t number) {
-    lines_.open(fmt::format("for (index carry = {}; (carry & 1) != 0; carry >>= 1) {{", block));
-    lines_.add(fmt::format("--height{};", number));
-    for (int v : w.folds)
-      combine(v, fmt::format("lane{}[0]", v), fmt::format("lane{}_at[0]", v), fmt::format("tree{}[height{}]", v, number),
-              fmt::format("tree{}_at[height{}]", v, number), true);
-    lines_.close();
-    for (int v : w.folds) {
-      lines_.add(fmt::format("tree{}[height{}] = lane{}[0];", v, number, v));
-      if (finds_place(v)) lines_.add(fmt::format("tree{}_at[height{}] = lane{}_at[0];", v, number, v));
-    }
-    lines_.add(fmt::format("++height{};", number));
-  }
-
-  void finish_fold(int v, std::size_t number) {
-    const std::string total = fmt::format("total{}", v), at = fmt::format("total{}_at", v);
-    lines_.add(fmt::format("{} {} = height{} == 0 ? {} : tree{}[height{} - 1];", fold_type(v), total, number,
-                           body_.identity(v), v, number));
-    if (finds_place(v))
-      lines_.add(fmt::format("index {} = height{} == 0 ? 0 : tree{}_at[height{} - 1];", at, number, v, number));
-    lines_.open(fmt::format("for (int h = height{} - 2; h >= 0; --h) {{", number));
-    combine(v, total, at, fmt::format("tree{}[h]", v), fmt::format("tree{}_at[h]", v), true);
-    lines_.close();
-    lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v, finds_place(v) ? at : total));
-  }
-
-  const Kernel& k_;
-  const Schedule& schedule_;
-  Lines lines_;
-  BodyPrinter body_;
-  std::vector<int> kept_, reduced_;
-  std::string row_length_;
-};
+ir::Dim ceiling(const ir::Dim& n, std::int64_t divisor) {
+  return n.is_constant() ? ir::Dim((n.value() + divisor - 1) / divisor) : n;
+}
 
 }  // namespace
+
+CppEmitter::CppEmitter(const Kernel& k, const Schedule& s)
+    : k_(k), schedule_(s), body_(k, lines_), in_row_(k.varies_in_row()) {
+  for (std::size_t i = 0; i < k.axes.size(); ++i) (k.axes[i].reduced ? reduced_ : kept_).push_back(static_cast<int>(i));
+  if (!k.has_reduction()) return;
+  if (!kept_.empty()) tile_ = std::max(1, factor(s, kept_.back(), Level::vector));
+  if (!reduced_.empty()) split_ = factor(s, reduced_.back(), Level::thread);
+  staging_ = stage(k, [&](int v) {
+    return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) { return c.value == v; });
+  });
+}
+
+std::string CppEmitter::fmt_tile() const { return fmt::format("[{}]", tile_); }
+
+KernelSource CppEmitter::run() {
+  for (std::size_t i = 0; i < k_.buffers.size(); ++i) {
+    KernelParam p;
+    p.kind = KernelParam::Kind::buffer;
+    p.buffer = static_cast<int>(i);
+    p.name = body_.buffer(p.buffer);
+    body_.params().push_back(std::move(p));
+  }
+  KernelSource source;
+  lines_.indent();
+  if (!k_.has_reduction())
+    print_elements(source);
+  else if (split_ != 0)
+    print_split_rows(source);
+  else
+    print_rows(source);
+  finish(source);
+  return source;
+}
+
+void CppEmitter::finish(KernelSource& source) {
+  source.name = k_.name;
+  source.schedule = schedule_;
+  source.param_bytes = body_.lay_out(8);
+  source.params = body_.params();
+  source.header = header_comment(k_, schedule_);
+  std::string text = "namespace sinter {\n\ntypedef int64 index;\n\n" + body_.param_struct() + "\n";
+  text += fmt::format("extern \"C\" void {}(const void* params, int64 begin, int64 end, void* scratch) {{\n", k_.name);
+  text += "  const Params& p = *(const Params*)params;\n";
+  for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
+  if (source.scratch.empty()) text += "  (void)scratch;\n";
+  text += lines_.take() + "}\n\n}  // namespace sinter\n";
+  source.text = prelude(text, Backend::cpu) + "\n" + text;
+}
+
+void CppEmitter::store(int number) {
+  const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
+  lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+}
+
+void CppEmitter::print_elements(KernelSource& source) {
+  const auto print_all = [&] {
+    for (std::size_t v = 0; v < k_.values.size(); ++v) body_.declare(static_cast<int>(v));
+    for (std::size_t s = 0; s < k_.stores.size(); ++s) store(static_cast<int>(s));
+  };
+  source.unit_elements = 1;
+  if (kept_.size() <= 1) {
+    source.units = k_.rows();
+    lines_.add("#pragma omp simd");
+    lines_.open("for (index i0 = begin; i0 < end; ++i0) {");
+    print_all();
+    lines_.close();
+    return;
+  }
+  const int inner = kept_.back();
+  const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
+  source.unit_elements = length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), chunk)) : length;
+  source.units = k_.rows().divided_by(length).value_or(0) * ceiling(length, chunk);
+  const std::string n = body_.extent(inner);
+  lines_.add(fmt::format("const index chunks = ({} + {}) / {};", n, chunk - 1, chunk));
+  lines_.open("for (index u = begin; u < end; ++u) {");
+  lines_.add("const index row = u / chunks;");
+  lines_.add(fmt::format("const index first = u % chunks * {};", chunk));
+  lines_.add(fmt::format("const index last = {} - first < {} ? {} : first + {};", n, chunk, n, chunk));
+  body_.decode("row", {kept_.begin(), kept_.end() - 1});
+  lines_.add("#pragma omp simd");
+  lines_.open(fmt::format("for (index i{0} = first; i{0} < last; ++i{0}) {{", inner));
+  print_all();
+  lines_.close();
+  lines_.close();
+}
+
+void CppEmitter::open_units(KernelSource& source) {
+  row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(k_.row_length(), "n_row");
+  if (tile_ > 1) {
+    const int inner = kept_.back();
+    const std::string n = body_.extent(inner);
+    const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
+    source.units = k_.rows().divided_by(length).value_or(0) * ceiling(length, tile_);
+    source.unit_elements = k_.row_length() * ir::Dim(tile_);
+    place_arrays(source);
+    lines_.add(fmt::format("const index tiles = ({} + {}) / {};", n, tile_ - 1, tile_));
+    lines_.open("for (index u = begin; u < end; ++u) {");
+    lines_.add("const index row = u / tiles;");
+    lines_.add(fmt::format("const index column = u % tiles * {};", tile_));
+    lines_.add(fmt::format("const int width = {} - column < {} ? (int)({} - column) : {};", n, tile_, n, tile_));
+    body_.decode("row", {kept_.begin(), kept_.end() - 1});
+    return;
+  }
+  source.units = k_.rows();
+  source.unit_elements = k_.row_length();
+  place_arrays(source);
+  lines_.open("for (index u = begin; u < end; ++u) {");
+  body_.decode("u", kept_);
+}
+
+void CppEmitter::close_units() { lines_.close(); }
+
+void CppEmitter::open_columns() {
+  if (tile_ == 1) return;
+  lines_.add("#pragma omp simd");
+  lines_.open("for (int c = 0; c < width; ++c) {");
+  lines_.add(fmt::format("const index i{} = column + c;", kept_.back()));
+}
+
+void CppEmitter::close_columns() {
+  if (tile_ > 1) lines_.close();
+}
+
+void CppEmitter::print_rows(KernelSource& source) {
+  open_units(source);
+  lines_.add("const index row_begin = 0, row_end = " + row_length_ + ";");
+  for (std::size_t w = 0; w < staging_.walks.size(); ++w) {
+    const Walk& walk = staging_.walks[w];
+    row_values(walk.row_values);
+    if (walk.folds.empty()) {
+      sweep(walk);
+    } else {
+      fold(walk, w);
+      total(walk, w, false);
+    }
+  }
+  row_values(staging_.row_values);
+  row_stores();
+  close_units();
+}
+
+void CppEmitter::print_split_rows(KernelSource& source) {
+  row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(k_.row_length(), "n_row");
+  const ir::Dim pieces = ceiling(k_.row_length(), split_);
+  const std::string n_pieces = body_.length(pieces, "pieces");
+  source.units = k_.rows() * pieces;
+  source.unit_elements = split_;
+  source.shared_scratch = true;
+  place_arrays(source);
+  source.phases = static_cast<int>(staging_.walks.size()) + (staging_.row_stores.empty() ? 0 : 1);
+  const std::string phase = body_.phase();
+  for (int now = 0; now < source.phases; ++now) {
+    const auto current = static_cast<std::size_t>(now);
+    lines_.open(fmt::format("if ({} == {}) for (index u = begin; u < end; ++u) {{", phase, now));
+    lines_.add(fmt::format("const index row = u / {}, piece = u % {};", n_pieces, n_pieces));
+    body_.decode("row", kept_);
+    if (current == staging_.walks.size()) lines_.add("if (piece != 0) continue;");
+    for (std::size_t w = 0; w < current; ++w) {
+      row_values(staging_.walks[w].row_values);
+      fold_partials(staging_.walks[w], w);
+    }
+    if (current < staging_.walks.size()) {
+      const Walk& walk = staging_.walks[current];
+      lines_.add(fmt::format("const index row_begin = piece * {};", split_));
+      lines_.add(fmt::format("const index row_end = {0} - row_begin < {1} ? {0} : row_begin + {1};", row_length_, split_));
+      row_values(walk.row_values);
+      if (walk.folds.empty()) {
+        sweep(walk);
+      } else {
+        fold(walk, current);
+        total(walk, current, true);
+      }
+    } else {
+      row_values(staging_.row_values);
+      row_stores();
+    }
+    lines_.close();
+  }
+}
+
+/// Working memory: an array of a row's length (times the tile) per kept value; what pieces fold, per piece.
+void CppEmitter::place_arrays(KernelSource& source) {
+  std::string place = "(char*)scratch";
+  auto array = [&](const std::string& type, const std::string& name, int size, const ir::Dim& elements) {
+    const std::string count = body_.length(elements, "size_" + name);
+    lines_.add(fmt::format("{0}* const __restrict {1} = ({0}*)({2});", type, name, place));
+    source.scratch.push_back({size, elements});
+    place = fmt::format("(char*){} + ({} * {} + 63) / 64 * 64", name, count, size);
+  };
+  const ir::Dim rows = split_ != 0 ? k_.rows() : ir::Dim(tile_);
+  for (const Walk& w : staging_.walks) {
+    for (int v : w.kept)
+      array(type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype), k_.row_length() * rows);
+    if (split_ == 0) continue;
+    const ir::Dim pieces = k_.rows() * ceiling(k_.row_length(), split_);
+    for (int v : w.folds) {
+      array(fold_type(v), fmt::format("part{}", v), size_of(value(value(v).operands[0]).dtype), pieces);
+      if (finds_place(v)) array("index", fmt::format("part{}_at", v), 8, pieces);
+    }
+  }
+}
+
+/// Values of a row, once; of a tile of rows, each in an array.
+void CppEmitter::row_values(const std::vector<int>& values) {
+  if (tile_ == 1) {
+    for (int v : values) body_.declare(v);
+    return;
+  }
+  if (values.empty()) return;
+  for (int v : values) lines_.add(fmt::format("alignas(64) {} row{}{};", type_name(value(v).dtype), v, tile()));
+  open_columns();
+  restore_row_values(values, {});
+  for (int v : values) {
+    body_.declare(v);
+    lines_.add(fmt::format("row{}[c] = v{};", v, v));
+  }
+  close_columns();
+}
+
+/// In a loop over the columns of a tile: the row's values that these values and stores use, and that are not among
+/// them.
+void CppEmitter::restore_row_values(const std::vector<int>& values, const std::vector<int>& stores) {
+  if (tile_ == 1) return;
+  std::vector<int> used;
+  auto use = [&](int v) {
+    const bool own = std::ranges::find(values, v) != values.end() || in_row_[static_cast<std::size_t>(v)];
+    if (!own && std::ranges::find(used, v) == used.end()) used.push_back(v);
+  };
+  for (int v : values) for_each_operand(k_, v, use);
+  for (int s : stores) use(k_.stores[static_cast<std::size_t>(s)].value);
+  for (int v : used) lines_.add(fmt::format("const {} v{} = row{}[c];", type_name(value(v).dtype), v, v));
+}
+
+void CppEmitter::row_stores() {
+  if (staging_.row_stores.empty()) return;
+  open_columns();
+  restore_row_values({}, staging_.row_stores);
+  for (int s : staging_.row_stores) store(s);
+  close_columns();
+}
+
+/// What a walk does at one element, `f` its number in the row.
+void CppEmitter::visit(const Walk& w) {
+  restore_row_values(w.values, w.stores);
+  const std::string place = tile_ > 1 ? fmt::format("f * {} + c", tile_) : split_ != 0 ? "row * " + row_length_ + " + f" : "f";
+  for (int v : w.restored) lines_.add(fmt::format("const {} v{} = kept{}[{}];", type_name(value(v).dtype), v, v, place));
+  for (int v : w.values) body_.declare(v);
+  for (int v : w.kept) lines_.add(fmt::format("kept{}[{}] = v{};", v, place, v));
+  for (int s : w.stores) store(s);
+}
+
+void CppEmitter::sweep(const Walk& w) {
+  if (tile_ > 1) {
+    lines_.open("for (index f = row_begin; f < row_end; ++f) {");
+    body_.decode("f", reduced_);
+    open_columns();
+    visit(w);
+    close_columns();
+    lines_.close();
+  } else if (reduced_.size() == 1) {
+    lines_.add("#pragma omp simd");
+    lines_.open("for (index f = row_begin; f < row_end; ++f) {");
+    body_.decode("f", reduced_);
+    visit(w);
+    lines_.close();
+  } else {
+    lines_.add("const index first = row_begin, length = row_end - row_begin;");
+    visit_runs(w);
+  }
+}
 
 KernelSource emit_cpp(const Kernel& kernel, const Schedule& schedule) { return CppEmitter(kernel, schedule).run(); }
 

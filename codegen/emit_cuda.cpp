@@ -28,7 +28,6 @@ class CudaEmitter {
       body_.params().push_back(std::move(p));
     }
     KernelSource source;
-    source.row_length = k_.row_length();
     lines_.indent();
     if (k_.has_reduction())
       print_rows(source);
@@ -132,8 +131,8 @@ class CudaEmitter {
 
   void print_rows(KernelSource& source) {
     source.units = k_.rows();
-    source.unit_elements = source.row_length;
-    row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(source.row_length, "n_row");
+    source.unit_elements = k_.row_length();
+    row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(k_.row_length(), "n_row");
     const Staging staging = stage(k_, [](int) { return false; });
     lines_.add("const index u = (index)blockIdx.x;");
     body_.decode("u", kept_);

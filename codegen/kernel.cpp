@@ -34,6 +34,24 @@ std::vector<bool> Kernel::varies_in_row() const {
   return in_row;
 }
 
+namespace {
+void in_affine(const Kernel& k, const Affine& a, const std::function<void(int)>& f) {
+  for (const Term& t : a.terms) {
+    const Atom& atom = k.atoms[t.atom];
+    if (atom.kind == Atom::Kind::value) f(atom.number);
+    if (atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder) in_affine(k, atom.index, f);
+  }
+}
+}  // namespace
+
+void for_each_operand(const Kernel& k, int value, const std::function<void(int)>& f) {
+  const KernelValue& v = k.values[static_cast<std::size_t>(value)];
+  for (int o : v.operands) f(o);
+  if (v.guard >= 0) f(v.guard);
+  in_affine(k, v.address, f);
+  in_affine(k, v.range.index, f);
+}
+
 ir::Dim Kernel::rows() const {
   ir::Dim n(1);
   for (const KernelAxis& a : axes)

@@ -3,6 +3,7 @@
 // stores say by an Affine over the axes where in a buffer an element lies; scalars are operations of the op table.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -75,5 +76,8 @@ struct Kernel {
   /// The IR as text, for people and tests.
   std::string str() const;
 };
+
+/// Calls `f` with every value that a value uses: operands, guard, and those in its index arithmetic.
+void for_each_operand(const Kernel& kernel, int value, const std::function<void(int)>& f);
 
 }  // namespace sinter::codegen

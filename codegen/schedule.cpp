@@ -1,7 +1,9 @@
 #include "codegen/schedule.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "codegen/staging.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
@@ -68,8 +70,23 @@ std::string Schedule::str() const {
   return text;
 }
 
+bool runs_along(const Kernel& k, int axis) {
+  auto walks = [&](const Affine& a) { return a.factor(axis).is(1) || a.factor(axis).is(0); };
+  return std::ranges::all_of(k.values, [&](const KernelValue& v) { return v.kind != KernelValue::Kind::load || walks(v.address); }) &&
+         std::ranges::all_of(k.stores, [&](const KernelStore& s) { return walks(s.address); });
+}
+
+std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
+  constexpr int least_flops = 8;  // a function such as exp costs more than writing and reading one element
+  std::vector<Crossing> crossings;
+  const auto costly = [&](int v) { return flops(k.values[static_cast<std::size_t>(v)]) >= least_flops; };
+  for (const Walk& w : stage(k, costly).walks)
+    for (int v : w.kept) crossings.push_back({v, residence});
+  return crossings;
+}
+
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device, std::vector<std::string>* refusals) {
-  for (auto* choose : {choose_pointwise, choose_row, choose_plain}) {
+  for (auto* choose : {choose_pointwise, choose_row, choose_column, choose_plain}) {
     std::string why;
     if (std::optional<Schedule> s = choose(kernel, device, why)) {
       // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.

@@ -29,7 +29,7 @@ struct Crossing {
 };
 
 struct Schedule {
-  std::string chooser;                     // "pointwise", "row", "plain"
+  std::string chooser;                     // "pointwise", "row", "column", "plain"
   std::vector<std::vector<Factor>> axes;   // per axis of the kernel, outermost factor first
   std::vector<Crossing> crossings;         // values kept; all others are recomputed from loads
   int block_threads = 1;                   // threads of a block that work together; 1 on the CPU
@@ -44,9 +44,16 @@ struct Schedule {
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals = nullptr);
 
+/// True when every load and store stands still or goes from element to element along the axis.
+bool runs_along(const Kernel& kernel, int axis);
+
+/// The values that are worth keeping between walks over a row, with where they live.
+std::vector<Crossing> costly_crossings(const Kernel& kernel, Residence residence);
+
 /// Choosers: nothing, and the reason in `why`, for kernels that are not theirs.
 std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 
 }  // namespace sinter::codegen

@@ -10,13 +10,18 @@ namespace sinter::codegen {
 
 /// One field of the parameter block that a kernel is called with, in order and at C's natural offsets.
 struct KernelParam {
-  enum class Kind : std::uint8_t { buffer, length, literal };
+  enum class Kind : std::uint8_t { buffer, length, literal, phase };
   Kind kind;
   std::string name;
   int offset = 0;        // bytes from the start of the block
   int buffer = -1;       // buffer: the kernel's buffer whose address it is
   ir::Dim length;        // length: extents, strides, offsets; an `index` wide
-  ir::Scalar literal;    // literal
+  ir::Scalar literal;    // literal; phase: an int64 that counts the phases of one launch
+};
+
+struct ScratchArray {
+  int element_bytes;
+  ir::Dim elements;
 };
 
 /// How many calls of its loop body a kernel is split into, and what each costs, for dividing the work.
@@ -31,8 +36,9 @@ struct KernelSource {
   int index_bytes = 8;
   ir::Dim units;                      // independent pieces: elements, blocks of elements, or rows; grid size on CUDA
   ir::Dim unit_elements;              // elements of the domain in one piece
-  std::vector<int> scratch_sizes;     // element sizes of the arrays of a row's length that a thread works with
-  ir::Dim row_length;
+  std::vector<ScratchArray> scratch;  // working memory: one array after the other, each at a multiple of 64 bytes
+  bool shared_scratch = false;        // one for all threads, kept between phases; else one for each thread
+  int phases = 1;                     // runs over all pieces, each after the one before is done
 };
 
 /// Prints the kernel under the schedule: C++ for the CPU, CUDA C++ otherwise.

@@ -29,26 +29,8 @@ class Stager {
   void find_depths() {
     depth_.assign(k_.values.size(), 0);
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
-      for_each_operand(static_cast<int>(i), [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
+      for_each_operand(k_, static_cast<int>(i), [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
       if (k_.values[i].kind == Kind::reduce) ++depth_[i];
-    }
-  }
-
-  /// Operands, guards, and the values that addresses use.
-  template <class F>
-  void for_each_operand(int value, F&& f) const {
-    const KernelValue& v = k_.values[static_cast<std::size_t>(value)];
-    for (int o : v.operands) f(o);
-    if (v.guard >= 0) f(v.guard);
-    in_affine(v.address, f);
-    in_affine(v.range.index, f);
-  }
-  template <class F>
-  void in_affine(const Affine& a, F&& f) const {
-    for (const Term& t : a.terms) {
-      const Atom& atom = k_.atoms[t.atom];
-      if (atom.kind == Atom::Kind::value) f(atom.number);
-      if (atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder) in_affine(atom.index, f);
     }
   }
 
@@ -66,7 +48,7 @@ class Stager {
         continue;
       }
       seen.push_back(v);
-      for_each_operand(v, [&](int o) { roots.push_back(o); });
+      for_each_operand(k_, v, [&](int o) { roots.push_back(o); });
     }
     std::ranges::sort(w.values);
     std::ranges::sort(w.restored);

@@ -89,6 +89,8 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
       const Value v = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)].value;
       step.pointers.push_back({p.offset, places_[v.id]});
       SINTER_ASSERT(places_[v.id].kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
+    } else if (p.kind == codegen::KernelParam::Kind::phase) {
+      step.phase_offset = p.offset;
     } else if (p.kind == codegen::KernelParam::Kind::length) {
       put(step.params, p.offset, p.length.value());
     } else {
@@ -97,8 +99,10 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
   }
   step.units = source.units.value();
   step.grain = grain_of(step.units, source.unit_elements.value());
-  for (int size : source.scratch_sizes)
-    step.scratch_bytes += static_cast<std::size_t>((source.row_length.value() * size + 63) / 64 * 64);
+  for (const codegen::ScratchArray& array : source.scratch)
+    step.scratch_bytes += static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
+  step.shared_scratch = source.shared_scratch;
+  step.phases = source.phases;
   return step;
 }
 
@@ -146,6 +150,17 @@ void Executable::run_matmul(const Step& step, const Address& address) {
   }
 }
 
+void Executable::launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params) {
+  const Scratch shared(step.shared_scratch ? step.scratch_bytes : 0);
+  for (std::int64_t phase = 0; phase < step.phases; ++phase) {
+    if (step.phase_offset >= 0) put(params, step.phase_offset, phase);
+    parallel_for(0, step.units, step.grain, [&](std::int64_t begin, std::int64_t end) {
+      const Scratch own(step.shared_scratch ? 0 : step.scratch_bytes);
+      entry(params.data(), begin, end, step.shared_scratch ? shared.data() : own.data());
+    });
+  }
+}
+
 std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
                                         std::span<const std::shared_ptr<const HostKernel>> kernels) const {
   std::vector<std::shared_ptr<Buffer>> outputs;
@@ -161,11 +176,7 @@ std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
     if (step.kernel >= 0) {
       params = step.params;
       for (const Step::Pointer& p : step.pointers) put(params, p.offset, address(p.place));
-      const HostKernel::Entry entry = kernels[static_cast<std::size_t>(step.kernel)]->entry();
-      parallel_for(0, step.units, step.grain, [&](std::int64_t begin, std::int64_t end) {
-        const Scratch scratch(step.scratch_bytes);
-        entry(params.data(), begin, end, scratch.data());
-      });
+      launch(step, kernels[static_cast<std::size_t>(step.kernel)]->entry(), params);
     } else {
       run_matmul(step, address);
     }

@@ -55,6 +55,8 @@ class Executable {
     std::vector<Pointer> pointers;
     std::int64_t units = 0, grain = 1;
     std::size_t scratch_bytes = 0;
+    bool shared_scratch = false;
+    int phases = 1, phase_offset = -1;  // -1: the kernel does not ask for the phase
     DType dtype = DType::f32;
     std::vector<std::int64_t> batch;  // lengths of the batch axes
     std::int64_t m = 0, n = 0, k = 0;
@@ -70,6 +72,7 @@ class Executable {
   void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
                     const std::vector<std::optional<ir::View>>& views);
   Step kernel_step(const PlannedGroup& planned, int kernel) const;
+  static void launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params);
   template <class Address>
   static void run_matmul(const Step& step, const Address& address);
   Step matmul_step(const ir::Graph& graph, ir::Value node, const std::vector<std::optional<ir::View>>& views) const;

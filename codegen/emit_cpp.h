@@ -1,0 +1,68 @@
+// The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_fold.cpp the folds.
+#pragma once
+
+#include "codegen/emit_body.h"
+
+namespace sinter::codegen {
+
+class CppEmitter {
+ public:
+  CppEmitter(const Kernel& kernel, const Schedule& schedule);
+  KernelSource run();
+
+ private:
+  // emit_cpp.cpp
+  void finish(KernelSource& source);
+  void print_elements(KernelSource& source);
+  void print_rows(KernelSource& source);
+  void print_split_rows(KernelSource& source);
+  void place_arrays(KernelSource& source);
+  void open_units(KernelSource& source);
+  void close_units();
+  void row_values(const std::vector<int>& values);
+  void row_stores();
+  void sweep(const Walk& walk);
+  void visit(const Walk& walk);
+  void store(int number);
+  void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores);
+
+  // emit_cpp_fold.cpp
+  void declare_running(const Walk& walk, std::size_t number);
+  void fold(const Walk& walk, std::size_t number);
+  void visit_block(const Walk& walk, std::size_t number);
+  void visit_runs(const Walk& walk);
+  void visit_columns(const Walk& walk);
+  void accumulate(const Walk& walk, const std::string& lane);
+  void fold_lanes(const Walk& walk);
+  void push(const Walk& walk, std::size_t number, const std::string& count);
+  void total(const Walk& walk, std::size_t number, bool partial);
+  void fold_partials(const Walk& walk, std::size_t number);
+  struct Running {
+    std::string value, place;
+  };
+  /// "a = a op b", or "a = b op a" where b is earlier; for argmax, values with their places.
+  void combine(int value, const Running& a, const Running& b, bool b_is_earlier);
+  bool finds_place(int v) const { return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index; }
+  std::string fold_type(int v) const { return type_name(value(value(v).operands[0]).dtype); }
+
+  const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
+  /// Opens and closes a loop over the columns of a tile; nothing where rows are walked one by one.
+  void open_columns();
+  void close_columns();
+  std::string column() const { return tile_ > 1 ? "[c]" : ""; }
+  std::string tile() const { return tile_ > 1 ? fmt_tile() : ""; }
+  std::string fmt_tile() const;
+
+  const Kernel& k_;
+  const Schedule& schedule_;
+  Lines lines_;
+  BodyPrinter body_;
+  std::vector<int> kept_, reduced_;
+  Staging staging_;
+  std::vector<bool> in_row_;
+  int tile_ = 1;           // rows that are walked side by side, along the innermost kept axis
+  int split_ = 0;          // elements of a row that one piece takes; 0 for whole rows
+  std::string row_length_;  // the parameter
+};
+
+}  // namespace sinter::codegen
