@@ -66,47 +66,39 @@ class PairwiseFold {
   std::uint64_t count_ = 0;
 };
 
-class ReferenceEvaluator {
+/// One node on operands that have been evaluated.
+class NodeEvaluator {
  public:
-  ReferenceEvaluator(const Graph& graph, std::span<const Array> inputs)
-      : graph_(graph), inputs_(inputs), values_(graph.size()) {}
+  NodeEvaluator(const Graph& graph, Value node, std::span<const Exact* const> operands)
+      : graph_(graph), node_(node), operands_(operands) {}
 
-  std::vector<Exact> run() {
-    const std::vector<std::uint32_t> last = last_readers(graph_);
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (const Value v = graph_.inputs()[i]; last[v.id] != never_read) values_[v.id] = Exact(inputs_[i]);
-    for (std::uint32_t id = 0; id < graph_.size(); ++id) {
-      const Value node{id};
-      if (last[id] == never_read || graph_.op(node) == Op::input) continue;
-      values_[id] = Exact(graph_.dtype(node), graph_.shape(node).values());
-      evaluate(node, values_[id]);
-      for (Value operand : graph_.operands(node))
-        if (last[operand.id] == id) values_[operand.id] = Exact();
+  Exact run() {
+    Exact y(graph_.dtype(node_), graph_.shape(node_).values());
+    switch (family(graph_.op(node_))) {
+      case Family::elementwise:
+        elementwise(y);
+        break;
+      case Family::reduction:
+        reduction(y);
+        break;
+      case Family::movement:
+        movement(y);
+        break;
+      case Family::gather:
+        gather(y);
+        break;
+      case Family::contraction:
+        matmul(y);
+        break;
+      case Family::generator:
+        generate(y);
+        break;
     }
-    std::vector<Exact> outputs;
-    for (const Output& output : graph_.outputs()) outputs.push_back(values_[output.value.id]);
-    return outputs;
+    return y;
   }
 
  private:
-  const Exact& operand(Value node, std::size_t k) const { return values_[graph_.operands(node)[k].id]; }
-
-  void evaluate(Value node, Exact& y) {
-    switch (family(graph_.op(node))) {
-      case Family::elementwise:
-        return elementwise(node, y);
-      case Family::reduction:
-        return reduction(node, y);
-      case Family::movement:
-        return movement(node, y);
-      case Family::gather:
-        return gather(node, y);
-      case Family::contraction:
-        return matmul(node, y);
-      case Family::generator:
-        return generate(node, y);
-    }
-  }
+  const Exact& operand(std::size_t k) const { return *operands_[k]; }
 
   /// Element i of an operand (its only one, for a scalar) as a float, rounded when its reader is discrete.
   static long double real(const Exact& x, std::int64_t i, bool rounded) {
@@ -123,11 +115,11 @@ class ReferenceEvaluator {
       y.wholes[at(i)] = saturate(y.dtype, value);
   }
 
-  void elementwise(Value node, Exact& y) {
-    const ElementwiseInfo& info = elementwise_info(graph_.op(node));
-    if (info.op == Op::cast) return cast(operand(node, 0), y);
+  void elementwise(Exact& y) {
+    const ElementwiseInfo& info = elementwise_info(graph_.op(node_));
+    if (info.op == Op::cast) return cast(operand(0), y);
     std::array<const Exact*, 3> x{};
-    for (std::size_t k = 0; k < 3; ++k) x[k] = &operand(node, std::min(k, graph_.operands(node).size() - 1));
+    for (std::size_t k = 0; k < 3; ++k) x[k] = &operand(std::min(k, operands_.size() - 1));
     const DType t = x[2]->dtype;  // the last operand's; the first may be the condition of a select
     const bool rounded = info.is(Flag::discrete);
     for (std::int64_t i = 0; i < y.elements(); ++i) {
@@ -152,16 +144,16 @@ class ReferenceEvaluator {
     }
   }
 
-  void reduction(Value node, Exact& y) {
-    const Exact& x = operand(node, 0);
+  void reduction(Exact& y) {
+    const Exact& x = operand(0);
     std::vector<std::int64_t> kept_shape, kept_strides, folded_shape, folded_strides;
     const std::vector<std::int64_t> strides = row_major_strides(x.shape);
     for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
-      const bool folds = std::ranges::count(graph_.attrs(node).axes, static_cast<std::int64_t>(axis)) > 0;
+      const bool folds = std::ranges::count(graph_.attrs(node_).axes, static_cast<std::int64_t>(axis)) > 0;
       (folds ? folded_shape : kept_shape).push_back(x.shape[axis]);
       (folds ? folded_strides : kept_strides).push_back(strides[axis]);
     }
-    const ReductionInfo& info = reduction_info(graph_.op(node));
+    const ReductionInfo& info = reduction_info(graph_.op(node_));
     std::int64_t i = 0;
     for (Walk<1> kept(kept_shape, {kept_strides}); !kept.done(); kept.next(), ++i) {
       Walk<1> folded(folded_shape, {folded_strides});
@@ -201,41 +193,41 @@ class ReferenceEvaluator {
     return best_index;
   }
 
-  void movement(Value node, Exact& y) {
-    visit_exact(y.dtype, [&](auto type) { move<decltype(type)>(node, y); });
+  void movement(Exact& y) {
+    visit_exact(y.dtype, [&](auto type) { move<decltype(type)>(y); });
   }
 
   template <class T>
-  void move(Value node, Exact& y) {
+  void move(Exact& y) {
     std::vector<T>& out = elements_of<T>(y);
-    const Op op = graph_.op(node);
+    const Op op = graph_.op(node_);
     auto place = [&](const Exact& x, const StridedMap& box) {
       copy_box(x.shape, elements_of<T>(x).data(), {0, row_major_strides(x.shape)}, out.data(), box);
     };
     if (op == Op::reshape) {
-      out = elements_of<T>(operand(node, 0));
+      out = elements_of<T>(operand(0));
     } else if (op == Op::pad) {
-      const Scalar value = graph_.attrs(node).value;
+      const Scalar value = graph_.attrs(node_).value;
       std::ranges::fill(out,
                         is_float(value.dtype) ? static_cast<T>(value.real()) : static_cast<T>(value.bits));
-      place(operand(node, 0), pad_box(graph_, node));
+      place(operand(0), pad_box(graph_, node_));
     } else if (op == Op::concat) {
       std::int64_t position = 0;
-      for (std::size_t k = 0; k < graph_.operands(node).size(); ++k) {
-        place(operand(node, k), concat_box(graph_, node, position));
-        position += operand(node, k).shape[at(graph_.attrs(node).axes[0])];
+      for (std::size_t k = 0; k < operands_.size(); ++k) {
+        place(operand(k), concat_box(graph_, node_, position));
+        position += operand(k).shape[at(graph_.attrs(node_).axes[0])];
       }
     } else {
-      copy_box(y.shape, elements_of<T>(operand(node, 0)).data(), movement_map(graph_, node), out.data(),
+      copy_box(y.shape, elements_of<T>(operand(0)).data(), movement_map(graph_, node_), out.data(),
                {0, row_major_strides(y.shape)});
     }
   }
 
-  void gather(Value node, Exact& y) {
-    const Exact &x = operand(node, 0), &indices = operand(node, 1);
-    const std::size_t axis = at(graph_.attrs(node).axes[0]);
+  void gather(Exact& y) {
+    const Exact &x = operand(0), &indices = operand(1);
+    const std::size_t axis = at(graph_.attrs(node_).axes[0]);
     const std::vector<std::int64_t> strides = row_major_strides(x.shape);
-    const bool along = graph_.op(node) == Op::take_along_axis;
+    const bool along = graph_.op(node_) == Op::take_along_axis;
     // The result's axes are those of the operand, but for `axis`, which stands for all axes of the index.
     std::vector<std::int64_t> in_operand(strides), in_index;
     in_operand[axis] = 0;
@@ -261,8 +253,8 @@ class ReferenceEvaluator {
     }
   }
 
-  void matmul(Value node, Exact& y) {
-    visit_exact(y.dtype, [&](auto type) { multiply<decltype(type)>(operand(node, 0), operand(node, 1), y); });
+  void matmul(Exact& y) {
+    visit_exact(y.dtype, [&](auto type) { multiply<decltype(type)>(operand(0), operand(1), y); });
   }
 
   template <class T>
@@ -295,9 +287,9 @@ class ReferenceEvaluator {
     }
   }
 
-  void generate(Value node, Exact& y) {
-    const Attrs& attrs = graph_.attrs(node);
-    const Op op = graph_.op(node);
+  void generate(Exact& y) {
+    const Attrs& attrs = graph_.attrs(node_);
+    const Op op = graph_.op(node_);
     const std::int64_t inner =
         op == Op::iota ? element_count(std::span<const std::int64_t>(y.shape).subspan(at(attrs.axes[0]) + 1))
                        : 1;
@@ -305,8 +297,8 @@ class ReferenceEvaluator {
       Scalar value = attrs.value;
       if (op == Op::iota) value = Scalar::from_whole(y.dtype, i / inner % y.shape[at(attrs.axes[0])]);
       if (op == Op::random_bits)
-        value = Scalar::from_whole(
-            y.dtype, reference::random_bits(operand(node, 0).wholes[0], operand(node, 1).wholes[0], i));
+        value = Scalar::from_whole(y.dtype,
+                                   reference::random_bits(operand(0).wholes[0], operand(1).wholes[0], i));
       if (is_float(y.dtype))
         y.reals[at(i)] = value.real();
       else
@@ -315,8 +307,8 @@ class ReferenceEvaluator {
   }
 
   const Graph& graph_;
-  std::span<const Array> inputs_;
-  std::vector<Exact> values_;
+  Value node_;
+  std::span<const Exact* const> operands_;
 };
 
 }  // namespace
@@ -350,9 +342,29 @@ Array Exact::rounded() const {
   return array;
 }
 
+Exact evaluate_reference_node(const Graph& graph, Value node, std::span<const Exact* const> operands) {
+  return NodeEvaluator(graph, node, operands).run();
+}
+
 std::vector<Exact> evaluate_reference(const Graph& graph, std::span<const Array> inputs) {
   check_inputs(graph, inputs);
-  return ReferenceEvaluator(graph, inputs).run();
+  const std::vector<std::uint32_t> last = last_readers(graph);
+  std::vector<Exact> values(graph.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const Value v = graph.inputs()[i]; last[v.id] != never_read) values[v.id] = Exact(inputs[i]);
+  std::vector<const Exact*> operands;
+  for (std::uint32_t id = 0; id < graph.size(); ++id) {
+    const Value node{id};
+    if (last[id] == never_read || graph.op(node) == Op::input) continue;
+    operands.clear();
+    for (Value operand : graph.operands(node)) operands.push_back(&values[operand.id]);
+    values[id] = evaluate_reference_node(graph, node, operands);
+    for (Value operand : graph.operands(node))
+      if (last[operand.id] == id) values[operand.id] = Exact();
+  }
+  std::vector<Exact> outputs;
+  for (const Output& output : graph.outputs()) outputs.push_back(values[output.value.id]);
+  return outputs;
 }
 
 }  // namespace sinter::ir

@@ -39,4 +39,7 @@ struct Exact {
 /// dtypes and shapes, else ValueError. An intermediate result is freed once its last reader is done.
 std::vector<Exact> evaluate_reference(const Graph& graph, std::span<const Array> inputs);
 
+/// One node, whatever it is but an input, on its operands' values.
+Exact evaluate_reference_node(const Graph& graph, Value node, std::span<const Exact* const> operands);
+
 }  // namespace sinter::ir
