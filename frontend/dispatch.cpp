@@ -1,0 +1,63 @@
+#include "frontend/dispatch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "frontend/capture.h"
+#include "frontend/eager.h"
+#include "frontend/errors.h"
+
+namespace sinter::frontend {
+namespace {
+
+/// A graph of one operation, and the tensors in memory that it reads.
+struct SmallGraph {
+  ir::Graph graph{"eager"};
+  std::vector<Tensor> inputs;
+
+  ir::Operand operand(const Operand& x, const ir::Where& where) {
+    if (const auto* number = std::get_if<Operand::Number>(&x.value())) return ir::Literal{*number};
+    const Tensor& tensor = std::get<Tensor>(x.value());
+    const TensorImpl& impl = impl_of(tensor);
+    const auto* generator = std::get_if<Generator>(&impl.content);
+    if (generator && !generator->is_made) return generator->emit(graph);
+    storage_of(tensor, "using it after the capture");
+    const auto same = std::ranges::find(inputs, tensor.impl(), &Tensor::impl);
+    if (same != inputs.end()) return graph.inputs()[static_cast<std::size_t>(same - inputs.begin())];
+    inputs.push_back(tensor);
+    return graph.input("x", impl.dtype, impl.shape, where);
+  }
+};
+
+template <class ToOperand>
+std::vector<ir::Operand> operands_in(std::span<const Operand> operands, const ToOperand& to_operand) {
+  std::vector<ir::Operand> values;
+  values.reserve(operands.size());
+  for (const Operand& x : operands) values.push_back(to_operand(x));
+  return values;
+}
+
+}  // namespace
+
+Tensor dispatch(std::span<const Operand> operands, const Build& build) {
+  const ir::Where where = effective_line(operands.empty() ? ir::Where{} : operands.front().where());
+  if (Capture* capture = current_capture())
+    return with_location(where, [&] {
+      const auto values = operands_in(operands, [&](const Operand& x) { return capture->operand(x); });
+      return capture->tensor(build(capture->graph(), values, where));
+    });
+  SmallGraph small;
+  const ir::Value result = with_location(where, [&] {
+    const auto values = operands_in(operands, [&](const Operand& x) { return small.operand(x, where); });
+    return build(small.graph, values, where);
+  });
+  return run_one(std::move(small.graph), result, small.inputs);
+}
+
+ir::Value as_value(ir::Graph& graph, const ir::Operand& operand, const ir::Where& where) {
+  if (const auto* value = std::get_if<ir::Value>(&operand)) return *value;
+  const auto& literal = std::get<ir::Literal>(operand);
+  return graph.constant(ir::to_scalar(literal, ir::default_dtype(literal)), where);
+}
+
+}  // namespace sinter::frontend

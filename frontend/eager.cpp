@@ -1,0 +1,128 @@
+#include "frontend/eager.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "frontend/elements.h"
+#include "frontend/graph_key.h"
+#include "frontend/signature.h"
+#include "ir/base/check.h"
+#include "ir/view.h"
+
+namespace sinter::frontend {
+namespace {
+
+/// Programs of operations run so far, by graph and layouts of its inputs.
+class ProgramCache {
+ public:
+  using Pointer = std::shared_ptr<const runtime::Program>;
+
+  Pointer find(const std::string& key) {
+    const std::shared_lock lock(mutex_);
+    const auto found = programs_.find(key);
+    return found == programs_.end() ? nullptr : found->second;
+  }
+
+  void insert(std::string key, Pointer program) {
+    const std::unique_lock lock(mutex_);
+    // Programs are cheap to make again, since their kernels are kept elsewhere; so the bound needs no fine
+    // choice.
+    if (programs_.size() >= most_programs) programs_.clear();
+    programs_.insert_or_assign(std::move(key), std::move(program));
+  }
+
+ private:
+  static constexpr std::size_t most_programs = 4096;
+  std::shared_mutex mutex_;
+  std::unordered_map<std::string, Pointer> programs_;
+};
+
+ProgramCache& cache() {
+  static ProgramCache programs;
+  return programs;
+}
+
+std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,
+                                                    std::span<const runtime::TensorView> inputs) {
+  std::string key = graph_key(graph);
+  for (const runtime::TensorView& view : inputs) append_signature(key, view);
+  if (auto program = cache().find(key)) return program;
+  runtime::ProgramOptions options;
+  options.numerics = Numerics::strict;
+  for (const runtime::TensorView& view : inputs) options.layouts.push_back(layout_of(view));
+  auto program = runtime::Program::build(std::move(graph), std::move(options));
+  cache().insert(std::move(key), program);
+  return program;
+}
+
+bool looks_only(ir::Op op) {
+  return ir::is_movement(op) && op != ir::Op::pad && op != ir::Op::concat;
+}
+
+/// `result` as a view of the memory of an input, where it is one.
+std::optional<Tensor> as_view(const ir::Graph& graph, ir::Value result, std::span<const Tensor> inputs) {
+  if (!looks_only(graph.op(result))) return std::nullopt;
+  const std::vector<ir::Value>& given = graph.inputs();
+  auto number_of = [&](ir::Value v) {
+    return static_cast<std::size_t>(std::ranges::find(given, v) - given.begin());
+  };
+  const auto views = ir::views_of(graph, [&](ir::Value v) -> std::optional<std::vector<ir::Dim>> {
+    const std::size_t i = number_of(v);
+    if (i == given.size()) return std::nullopt;
+    const std::vector<std::int64_t> strides = inputs[i].strides();
+    return std::vector<ir::Dim>(strides.begin(), strides.end());
+  });
+  const std::optional<ir::View>& seen = views[result.id];
+  if (!seen) return std::nullopt;
+  runtime::TensorView view = view_of(inputs[number_of(seen->base)]);
+  view.data += seen->offset.value() * size_of(view.dtype);
+  view.shape = graph.shape(result).values();
+  view.strides.clear();
+  for (const ir::Dim& stride : seen->strides) view.strides.push_back(stride.value());
+  return from_view(std::move(view));
+}
+
+/// The constant that `v` repeats everywhere, if it is one.
+const ir::Scalar* repeated_constant(const ir::Graph& graph, ir::Value v) {
+  while (graph.op(v) == ir::Op::broadcast_to) v = graph.operands(v)[0];
+  return graph.op(v) == ir::Op::constant ? &graph.attrs(v).value : nullptr;
+}
+
+Tensor filled(ir::Scalar value, const std::vector<std::int64_t>& shape) {
+  const Tensor x = allocate(value.dtype, shape);
+  const std::vector<std::int64_t> no_steps(shape.size(), 0);
+  std::byte element[sizeof value.bits];
+  set_element(element, value);
+  copy_strided(element, shape, no_steps, size_of(value.dtype), storage_of(x, "its memory").data);
+  return x;
+}
+
+}  // namespace
+
+Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs) {
+  const auto input = std::ranges::find(graph.inputs(), result);
+  if (input != graph.inputs().end()) return inputs[static_cast<std::size_t>(input - graph.inputs().begin())];
+  if (const ir::Scalar* value = repeated_constant(graph, result))
+    return filled(*value, graph.shape(result).values());
+  if (auto view = as_view(graph, result, inputs)) return *view;
+  if (graph.shape(result).is_empty()) return allocate(graph.dtype(result), graph.shape(result).values());
+  std::vector<runtime::TensorView> views;
+  for (const Tensor& x : inputs) views.push_back(view_of(x));
+  graph.output(result);
+  return from_view(program_for(std::move(graph), views)->run(views).front());
+}
+
+Storage compute(const Generator& generator) {
+  ir::Graph graph("generator");
+  const ir::Value v = generator.emit(graph);
+  const Tensor x = run_one(std::move(graph), v, {});
+  if (x.contiguous()) return storage_of(x, "its memory");
+  const Tensor copy = allocate(x.dtype(), x.shape());
+  x.copy_to(storage_of(copy, "its memory").data);
+  return storage_of(copy, "its memory");
+}
+
+}  // namespace sinter::frontend

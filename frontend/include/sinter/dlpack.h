@@ -1,0 +1,19 @@
+// Exchange of tensors with other libraries through DLPack, without a copy.
+#pragma once
+
+#include "sinter/tensor.h"
+
+struct DLManagedTensor;
+
+namespace sinter {
+
+/// The tensor as a DLManagedTensor of <dlpack/dlpack.h>, which shares its memory. Whoever takes it calls its
+/// deleter once, and must not write to the memory. Throws UnsupportedError inside a compiled function.
+DLManagedTensor* to_dlpack(const Tensor& x);
+
+/// A tensor over the memory of `managed`, whose deleter is called once no tensor uses it. Throws ValueError
+/// for null, DTypeError for a type that sinter does not have, DeviceError for memory that this build cannot
+/// reach; `managed` stays the caller's then.
+Tensor from_dlpack(DLManagedTensor* managed);
+
+}  // namespace sinter

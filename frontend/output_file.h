@@ -1,0 +1,13 @@
+// Files that users ask for: complete or not there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sinter::frontend {
+
+/// Writes `bytes` to a new file beside `path` and renames it into place, so that `path` is replaced whole or,
+/// when anything fails, stays what it was. Throws ValueError, with `what`, the path and the system's reason.
+void write_file(const std::string& path, std::string_view bytes, std::string_view what);
+
+}  // namespace sinter::frontend

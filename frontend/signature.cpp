@@ -1,0 +1,93 @@
+#include "frontend/signature.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "frontend/graph_key.h"
+#include "frontend/tensor_impl.h"
+#include "ir/base/check.h"
+
+namespace sinter::frontend {
+namespace {
+
+constexpr std::uintptr_t widest_alignment = 64;
+
+void append_tensor(std::string& key, const Tensor& x) {
+  key += x.defined() ? 'T' : 'U';
+  if (x.defined()) append_signature(key, view_of(x));
+}
+
+std::string in_words(const Tensor& x) {
+  if (!x.defined()) return "no tensor";
+  const runtime::TensorView view = view_of(x);
+  return fmt::format("{}, strides [{}], aligned to {} bytes", describe(x), fmt::join(view.strides, ", "),
+                     layout_of(view).alignment);
+}
+
+}  // namespace
+
+runtime::InputLayout layout_of(const runtime::TensorView& view) {
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data) | widest_alignment;
+  return {view.strides, static_cast<int>(address & -address)};
+}
+
+void append_signature(std::string& key, const runtime::TensorView& view) {
+  key += static_cast<char>(view.dtype);
+  append(key, static_cast<std::int64_t>(view.shape.size()));
+  for (const std::int64_t length : view.shape) append(key, length);
+  const runtime::InputLayout layout = layout_of(view);
+  for (const std::int64_t stride : layout.strides) append(key, stride);
+  append(key, layout.alignment);
+}
+
+std::string signature_of(std::span<const Argument> arguments) {
+  std::string key;
+  for (const Argument& argument : arguments) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument)) {
+      append_tensor(key, *tensor);
+    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&argument)) {
+      key += 'L';
+      append(key, static_cast<std::int64_t>(list->size()));
+      for (const Tensor& x : *list) append_tensor(key, x);
+    } else {
+      const auto* number = std::get_if<GuardedNumber>(&argument);
+      SINTER_ASSERT(number, "a call has tensors and numbers only");
+      key += 'N';
+      key += static_cast<char>(number->type);
+      append(key, static_cast<std::int64_t>(number->bits));
+    }
+  }
+  return key;
+}
+
+std::vector<std::string> describe_signature(std::span<const Argument> arguments) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (const auto* tensor = std::get_if<Tensor>(&arguments[i])) {
+      lines.push_back(fmt::format("argument {}: {}", i, in_words(*tensor)));
+    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arguments[i])) {
+      lines.push_back(fmt::format("argument {}: {} tensors", i, list->size()));
+      for (std::size_t k = 0; k < list->size(); ++k)
+        lines.push_back(fmt::format("argument {}[{}]: {}", i, k, in_words((*list)[k])));
+    } else if (const auto* number = std::get_if<GuardedNumber>(&arguments[i])) {
+      lines.push_back(fmt::format("argument {}: the number {}", i, number->text));
+    }
+  }
+  return lines;
+}
+
+std::vector<Tensor> tensors_of(std::span<const Argument> arguments) {
+  std::vector<Tensor> tensors;
+  auto add = [&](const Tensor& x) {
+    if (x.defined()) tensors.push_back(x);
+  };
+  for (const Argument& argument : arguments) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument))
+      add(*tensor);
+    else if (const auto* list = std::get_if<std::vector<Tensor>>(&argument))
+      for (const Tensor& x : *list) add(x);
+  }
+  return tensors;
+}
+
+}  // namespace sinter::frontend

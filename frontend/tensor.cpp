@@ -1,0 +1,207 @@
+#include "sinter/tensor.h"
+
+#include <algorithm>
+
+#include "frontend/eager.h"
+#include "frontend/elements.h"
+#include "frontend/tensor_impl.h"
+#include "ir/base/check.h"
+#include "sinter/functions.h"
+
+namespace sinter {
+
+using frontend::impl_of;
+using frontend::storage_of;
+
+DType Tensor::dtype() const {
+  return impl_of(*this).dtype;
+}
+Shape Tensor::shape() const {
+  return frontend::shape_values(*this, "its shape()");
+}
+int Tensor::rank() const {
+  return impl_of(*this).shape.rank();
+}
+
+std::int64_t Tensor::length(std::int64_t axis) const {
+  const ir::Shape& shape = impl_of(*this).shape;
+  const ir::Dim& d =
+      shape[ir::normalize_axis(axis, shape.rank(), "length() of " + frontend::describe(*this))];
+  if (!d.is_constant())
+    fail<UnsupportedError>("length() of {}: {} has no value while a program is lowered for every length",
+                           frontend::describe(*this), d.str());
+  return d.value();
+}
+
+std::int64_t Tensor::size() const {
+  std::int64_t n = 1;
+  for (const std::int64_t length : frontend::shape_values(*this, "its size()")) n *= length;
+  return n;
+}
+
+std::size_t Tensor::nbytes() const {
+  return static_cast<std::size_t>(size()) * static_cast<std::size_t>(size_of(dtype()));
+}
+
+Device Tensor::device() const {
+  impl_of(*this);
+  return Device("cpu");
+}
+
+Shape Tensor::strides() const {
+  return storage_of(*this, "its strides()").strides;
+}
+
+bool Tensor::contiguous() const {
+  return storage_of(*this, "whether it is contiguous()").strides == frontend::row_major(shape());
+}
+
+const void* Tensor::data() const {
+  return storage_of(*this, "its data()").data;
+}
+
+void Tensor::copy_to(void* destination) const {
+  const frontend::Storage& storage = storage_of(*this, "its elements");
+  frontend::copy_strided(storage.data, shape(), storage.strides, size_of(dtype()),
+                         static_cast<std::byte*>(destination));
+}
+
+Tensor Tensor::to(const Device& device) const {
+  impl_of(*this);
+  SINTER_ASSERT(device.name() == "cpu", "Device admits no {}", device.name());
+  return *this;
+}
+
+Tensor::operator bool() const {
+  const frontend::TensorImpl& impl = impl_of(*this);
+  if (std::holds_alternative<frontend::CaptureNode>(impl.content))
+    fail<UnsupportedError>(
+        "the truth of {} is not known while a compiled function is captured, so `if`, `while`, && and || "
+        "cannot "
+        "depend on it; choose element by element with where(condition, x, y), or decide outside the function",
+        frontend::describe(*this));
+  if (size() != 1)
+    fail<ValueError>(
+        "the truth of {} is not defined: it has {} elements, not one; use any(x) or all(x), or "
+        "array_equal(x, y) to compare whole tensors",
+        frontend::describe(*this), size());
+  return frontend::element(dtype(), storage_of(*this, "its truth").data).cast(DType::boolean).bits != 0;
+}
+
+void Tensor::require_dtype(DType wanted) const {
+  if (dtype() != wanted)
+    fail<DTypeError>(
+        "elements of {} are asked for as {}; name the C++ type of the dtype, or convert with astype",
+        frontend::describe(*this), ::sinter::name(wanted));
+}
+
+namespace {
+
+ir::Scalar only_element(const Tensor& x) {
+  const frontend::TensorImpl& impl = impl_of(x);
+  if (std::holds_alternative<frontend::CaptureNode>(impl.content))
+    fail<UnsupportedError>(
+        "item() of {}: its value is not known while a compiled function is captured; keep "
+        "computing with the tensor, or return it and call item() outside",
+        frontend::describe(x));
+  if (x.size() != 1)
+    fail<ValueError>("item() of {}: it has {} elements, not one; use to_vector()", frontend::describe(x),
+                     x.size());
+  return frontend::element(x.dtype(), storage_of(x, "its item()").data);
+}
+
+}  // namespace
+
+double Tensor::item_as_real() const {
+  return static_cast<double>(only_element(*this).real());
+}
+
+std::int64_t Tensor::item_as_whole(bool wants_bool) const {
+  const ir::Scalar value = only_element(*this);
+  if (is_float(value.dtype) || (wants_bool && !is_bool(value.dtype)))
+    fail<DTypeError>(
+        "item() of {} is asked for as {}; ask for a C++ type of its kind, or convert with astype",
+        frontend::describe(*this), wants_bool ? "bool" : "a whole number");
+  return value.whole();
+}
+
+namespace frontend {
+
+const TensorImpl& impl_of(const Tensor& x) {
+  if (!x.defined())
+    fail<ValueError>(
+        "a Tensor without content is used: it was made by Tensor{{}} or moved from; assign one first");
+  return *x.impl();
+}
+
+const Storage& storage_of(const Tensor& x, std::string_view wanted) {
+  const TensorImpl& impl = impl_of(x);
+  if (const auto* storage = std::get_if<Storage>(&impl.content)) return *storage;
+  if (const auto* generator = std::get_if<Generator>(&impl.content)) {
+    std::call_once(generator->once, [&] {
+      generator->made = compute(*generator);
+      generator->is_made = true;
+    });
+    return *generator->made;
+  }
+  fail<UnsupportedError>(
+      "{} is a value of a compiled function being captured, so {} cannot be had: it has no memory "
+      "yet; return it from the function and look at it outside",
+      describe(x), wanted);
+}
+
+runtime::TensorView view_of(const Tensor& x) {
+  const Storage& storage = storage_of(x, "its memory");
+  return {storage.buffer, storage.data, x.dtype(), shape_values(x, "its shape"), storage.strides};
+}
+
+Tensor from_view(runtime::TensorView view) {
+  const std::vector<std::int64_t> canonical = row_major(view.shape);
+  const bool empty = std::ranges::find(view.shape, 0) != view.shape.end();
+  // Strides of axes of length 1 address nothing: they get what row-major order would give, from the last axis
+  // on.
+  std::int64_t inner = 1;
+  for (std::size_t i = view.shape.size(); i-- > 0;) {
+    if (view.shape[i] == 1) view.strides[i] = inner;
+    inner = view.strides[i] * view.shape[i];
+  }
+  Storage storage{std::move(view.buffer), view.data, empty ? canonical : std::move(view.strides)};
+  std::vector<ir::Dim> dims(view.shape.begin(), view.shape.end());
+  return Tensor(std::make_shared<TensorImpl>(view.dtype, ir::Shape(std::move(dims)), std::move(storage)));
+}
+
+Tensor allocate(DType dtype, std::vector<std::int64_t> shape) {
+  const std::int64_t elements = checked_elements(shape, dtype);
+  runtime::TensorView view;
+  view.buffer = runtime::Buffer::allocate(elements * size_of(dtype));
+  view.data = view.buffer->data();
+  view.dtype = dtype;
+  view.strides = row_major(shape);
+  view.shape = std::move(shape);
+  return from_view(std::move(view));
+}
+
+std::vector<std::int64_t> shape_values(const Tensor& x, std::string_view wanted) {
+  const TensorImpl& impl = impl_of(x);
+  if (!impl.shape.is_constant())
+    fail<UnsupportedError>(
+        "{}: {} is not known while a program is lowered for every length; lower() it with numbers "
+        "for the lengths that the function asks for",
+        describe(x), wanted);
+  return impl.shape.values();
+}
+
+std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0; step *= std::max<std::int64_t>(shape[i], 1)) strides[i] = step;
+  return strides;
+}
+
+std::string describe(const Tensor& x) {
+  const TensorImpl& impl = impl_of(x);
+  return fmt::format("{}{}", name(impl.dtype), impl.shape.str());
+}
+
+}  // namespace frontend
+}  // namespace sinter
