@@ -84,8 +84,10 @@ Value elementwise(Graph& g, Op op, std::span<const Operand> operands, Where wher
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const bool condition = info.rule == DTypeRule::select && i == 0;
     values.push_back(in_dtype(g, operands[i], condition ? DType::boolean : t, where));
-    if (g.shape(values.back()) == shape) continue;
-    shape = broadcast_shapes(shape, g.shape(values.back()), name(op));
+    const Shape& next = g.shape(values.back());
+    if (shape.rank() == 0) shape = next;
+    else if (next.rank() != 0 && !(next == shape))
+      shape = broadcast_shapes(shape, next, describe_operands(g, op, operands));
   }
   for (Value& v : values)
     if (g.shape(v).rank() != 0) v = broadcast_to(g, v, shape, where);
