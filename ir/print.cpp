@@ -12,6 +12,28 @@
 namespace sinter::ir {
 namespace {
 
+/// True when a reader that gives a plain number this dtype gets the very bits.
+bool reads_back(const Scalar& value, std::optional<DType> met) {
+  return met == value.dtype && !spell_number(value).starts_with("nan:");
+}
+
+std::string attribute(Op op, std::string_view key, const Attrs& attrs) {
+  auto list = [](const std::vector<std::int64_t>& numbers) {
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  };
+  if (key == "axes") return list(attrs.axes);
+  if (key == "axis") return is_reduction(op) ? "" : std::to_string(attrs.axes[0]);
+  if (key == "keepdims") return attrs.keepdims ? "true" : "";
+  if (key == "dtype") return is_reduction(op) ? "" : std::string(name(attrs.dtype));
+  if (key == "shape" || key == "lengths") return attrs.shape.str();
+  if (key == "starts" || key == "before") return Shape(attrs.starts).str();
+  if (key == "after") return Shape(attrs.ends).str();
+  if (key == "steps") return list(attrs.steps);
+  if (key == "value")
+    return reads_back(attrs.value, attrs.value.dtype) ? spell_number(attrs.value) : spell_scalar(attrs.value);
+  return "";  // ranges, which is only read, as are axis and dtype of a reduction
+}
+
 class Printer {
  public:
   explicit Printer(const Graph& graph) : g_(graph), names_(graph.size()), listed_(graph.size(), false) {
@@ -133,7 +155,10 @@ class Printer {
       const Scalar& value = g_.attrs(x).value;
       out_ += g_.op(x) != Op::constant ? reference(x) : plain ? spell_number(value) : spell_scalar(value);
     }
-    attributes(v, separator);
+    if (const std::string attributes = print_attributes(g_, v); !attributes.empty()) {
+      out_ += separator;
+      out_ += attributes;
+    }
     out_ += ')';
   }
 
@@ -154,39 +179,6 @@ class Printer {
     return common_dtype(g_, written);
   }
 
-  /// True when a reader that gives a plain number this dtype gets the very bits.
-  static bool reads_back(const Scalar& value, std::optional<DType> met) {
-    return met == value.dtype && !spell_number(value).starts_with("nan:");
-  }
-
-  void attributes(Value v, std::string_view separator) {
-    const Attrs& attrs = g_.attrs(v);
-    for (std::string_view key : attribute_names(g_.op(v))) {
-      const std::string text = attribute(g_.op(v), key, attrs);
-      if (text.empty()) continue;
-      out_ += fmt::format("{}{}={}", separator, key, text);
-      separator = ", ";
-    }
-  }
-
-  static std::string attribute(Op op, std::string_view key, const Attrs& attrs) {
-    auto list = [](const std::vector<std::int64_t>& numbers) {
-      return fmt::format("[{}]", fmt::join(numbers, ", "));
-    };
-    if (key == "axes") return list(attrs.axes);
-    if (key == "axis") return is_reduction(op) ? "" : std::to_string(attrs.axes[0]);
-    if (key == "keepdims") return attrs.keepdims ? "true" : "";
-    if (key == "dtype") return is_reduction(op) ? "" : std::string(name(attrs.dtype));
-    if (key == "shape" || key == "lengths") return attrs.shape.str();
-    if (key == "starts" || key == "before") return Shape(attrs.starts).str();
-    if (key == "after") return Shape(attrs.ends).str();
-    if (key == "steps") return list(attrs.steps);
-    if (key == "value")
-      return reads_back(attrs.value, attrs.value.dtype) ? spell_number(attrs.value)
-                                                        : spell_scalar(attrs.value);
-    return "";  // ranges, which is only read, as are axis and dtype of a reduction
-  }
-
   const Graph& g_;
   std::vector<std::string> names_;  // without the sign
   std::vector<bool> listed_;        // constants with a line of their own
@@ -194,6 +186,15 @@ class Printer {
 };
 
 }  // namespace
+
+std::string print_attributes(const Graph& graph, Value node) {
+  std::string text;
+  for (std::string_view key : attribute_names(graph.op(node))) {
+    const std::string value = attribute(graph.op(node), key, graph.attrs(node));
+    if (!value.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return text;
+}
 
 std::string print(const Graph& graph) {
   return Printer(graph).run();

@@ -21,4 +21,7 @@ namespace sinter::ir {
 
 std::string print(const Graph& graph);
 
+/// The attributes as they stand in a node's line: "axes=[1], keepdims=true"; empty where there are none.
+std::string print_attributes(const Graph& graph, Value node);
+
 }  // namespace sinter::ir

@@ -41,7 +41,27 @@ Json gemm_json(const ir::Graph& g, Value v) {
           {"epilogue", "none"}};
 }
 
+ir::Dim bytes_of(const ir::Graph& g, Value v) { return g.shape(v).elements() * ir::Dim(size_of(g.dtype(v))); }
+
 }  // namespace
+
+std::vector<GroupSummary> Program::summaries() const {
+  const Impl& p = *impl_;
+  std::vector<GroupSummary> result;
+  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
+    if (p.kernel_of[i] >= 0) {
+      const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
+      const std::string schedule = p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str();
+      result.push_back({k.name, schedule, k.bytes(false), k.bytes(true)});
+      continue;
+    }
+    const passes::Group& group = p.partition.groups[i];
+    GroupSummary& product = result.emplace_back(GroupSummary{"matmul", "", {}, {}});
+    for (Value v : group.inputs) product.bytes_read = product.bytes_read + bytes_of(p.optimized, v);
+    for (Value v : group.outputs) product.bytes_written = product.bytes_written + bytes_of(p.optimized, v);
+  }
+  return result;
+}
 
 std::string Program::explain_json() const {
   const Impl& p = *impl_;

@@ -40,6 +40,13 @@ struct ProgramOptions {
   std::vector<InputLayout> layouts;
 };
 
+/// What runs a group of the partition. Products have a name and no schedule.
+struct GroupSummary {
+  std::string name;
+  std::string schedule;
+  ir::Dim bytes_read, bytes_written;  // each buffer's elements that are touched, once
+};
+
 class Program {
  public:
   /// Runs the passes, fuses, and prints kernels; compiles nothing yet. Throws UnsupportedError where a target cannot
@@ -55,6 +62,8 @@ class Program {
   const ir::Graph& captured() const;
   const ir::Graph& optimized() const;
   const passes::Partition& partition() const;  // of optimized()
+  /// One per group of the partition.
+  std::vector<GroupSummary> summaries() const;
   /// Kernel launches, library calls and copies of one run.
   int launches() const;
 
