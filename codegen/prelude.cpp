@@ -54,12 +54,16 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 
 /// The name that a line defines in namespace scope, or an empty one.
 std::string_view defined_name(std::string_view line) {
-  if (line.starts_with("SN_INLINE ") || line.starts_with("template "))
-    return last_name(line.substr(0, line.find('(')));
-  if (line.starts_with("#define ") || line.starts_with("struct "))
-    return line.substr(line.find(' ') + 1, word_length(line.substr(line.find(' ') + 1)));
+  const bool is_template = line.starts_with("template ");
+  if (line.starts_with("enum class ")) return last_name(line.substr(0, line.find(':')));
+  if (line.starts_with("struct ") || (is_template && line.find(" struct ") != line.npos))
+    return last_name(line.substr(0, line.find('{')));
+  if (is_template || line.starts_with("SN_INLINE ")) return last_name(line.substr(0, line.find('(')));
   if (line.starts_with("typedef ")) return last_name(line);
-  return {};
+  constexpr std::string_view macro = "#define ";
+  if (!line.starts_with(macro)) return {};
+  line.remove_prefix(macro.size());
+  return line.substr(0, word_length(line));
 }
 
 /// Where a definition stands: primitives are chosen by the compiler that reads them.

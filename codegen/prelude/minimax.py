@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Finds the polynomials of the device prelude, and says how good they are.
 
-Each row of FITS asks for target(x) ~ base(x) + x^lead * P(x^step) on an interval, where the greatest value of
-|error| * weight(x) is to be least (least squares on a grid, reweighted after Lawson, 40 digits). The coefficients are then rounded to
-binary32 one by one from the lowest power up, which matters most, and the rest are fitted again around those
-already rounded. Printed are the coefficients, highest power first as Horner's rule wants them, and the weighted
-error before any rounding in the evaluation.
+Each row of FITS asks for target(x) ~ base(x) + x^lead * P(x^step) on an interval, where the greatest value
+of |error| * weight(x) is to be least (least squares on a grid, reweighted after Lawson, 40 digits). The
+coefficients are then rounded to binary32 one by one from the lowest power up, which matters most, and the
+rest are fitted again around those already rounded. Printed are the coefficients, highest power first as
+Horner's rule wants them, and the weighted error before any rounding in the evaluation.
 
     pip install mpmath; minimax.py [NAME...]
 """
@@ -71,12 +71,20 @@ def zero(x):
     return mpf(0)
 
 
+def one(x):
+    return mpf(1)
+
+
 def same(x):
     return x
 
 
+def exp2(x):
+    return mpf(2) ** x
+
+
 def scaled_erfc(q):
-    """(1 + 2a) exp(a^2) erfc(a) for a = 2 (1 + q) / (1 - q); Shepherd and Laframboise, Math. Comp. 36 (1981)."""
+    """(1 + 2a) exp(a^2) erfc(a) for q = (a - 2) / (a + 2); Shepherd and Laframboise, Math. Comp. 36, 1981."""
     a = 2 * (1 + q) / (1 - q)
     return (1 + 2 * a) * mp.exp(a * a) * mp.erfc(a)
 
@@ -89,8 +97,8 @@ QUARTER_PI = mp.pi / 4 * mpf("1.0001")
 # name: interval, target, base, weight, lead, step, terms
 FITS = {
     "exp": ((-HALF_LOG2, HALF_LOG2), mp.exp, lambda x: 1 + x, relative(mp.exp), 2, 1, 5),
-    "exp2": ((-0.50001, 0.50001), lambda x: mpf(2) ** x, lambda x: mpf(1), lambda x: mpf(2) ** -x, 1, 1, 6),
-    "exp2_short": ((-0.50001, 0.50001), lambda x: mpf(2) ** x, lambda x: mpf(1), lambda x: mpf(2) ** -x, 1, 1, 5),
+    "exp2": ((-0.50001, 0.50001), exp2, one, relative(exp2), 1, 1, 6),
+    "exp2_short": ((-0.50001, 0.50001), exp2, one, relative(exp2), 1, 1, 5),
     "expm1": ((-HALF_LOG2, HALF_LOG2), mp.expm1, same, relative(mp.expm1), 2, 1, 5),
     "log": ((-1 / mpf(3), 1 / mpf(3)), mp.log1p, same, relative(mp.log1p), 2, 1, 9),
     "log1p": ((-0.25, 0.5), mp.log1p, same, relative(mp.log1p), 2, 1, 9),
@@ -108,7 +116,7 @@ FITS = {
     "erf_small": ((0, mpf("0.9375")), mp.erf, same, relative(mp.erf), 1, 2, 6),
     "erf_large": ((mpf("0.9375"), mpf("4")), lambda x: mp.log(mp.erfc(x), 2), zero,
                   lambda x: mp.log(2) * mp.erfc(x) / mp.erf(x), 1, 1, 7),
-    "erfc": ((-1, mpf("0.68")), scaled_erfc, lambda q: mpf(1), relative(scaled_erfc), 0, 1, 9),
+    "erfc": ((-1, mpf("0.68")), scaled_erfc, one, relative(scaled_erfc), 0, 1, 9),
 }
 
 
