@@ -5,8 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
 
 install(TARGETS sinter EXPORT sinterTargets)
-install(DIRECTORY ir/include/ frontend/include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
-install(FILES ir/ops.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sinter)
+install(DIRECTORY ir/include/ frontend/include/ ${PROJECT_BINARY_DIR}/include/ TYPE INCLUDE)
 install(EXPORT sinterTargets NAMESPACE sinter:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/sinterConfig.cmake.in ${PROJECT_BINARY_DIR}/sinterConfig.cmake
