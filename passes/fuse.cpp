@@ -10,7 +10,7 @@
 //  - at last, groups over one domain that read the same memory join, even if neither needs the other.
 //
 // Each refusal is kept with its reason. The walk looks at each edge once, and searches for paths only among groups
-// whose nodes lie between the two, so it is near linear.
+// that can depend on nodes as late as those of the two, so it is near linear.
 #include <algorithm>
 
 #include "ir/base/check.h"
@@ -125,7 +125,7 @@ void Fuser::visit(Value node) {
   const int group = start_group(node, edges);
   if (groups_[static_cast<std::size_t>(group)].kind == GroupKind::gemm) {
     for (const Edge& e : edges) {
-      groups_[static_cast<std::size_t>(group)].sources.push_back(e.trace->source);
+      read_stored(group, e.trace->source);
       refusals_.push_back({e.trace->source, node, "matrix products run in the library"});
     }
     return;
@@ -152,7 +152,7 @@ void Fuser::visit(Value node) {
       if (cost_[s.id] <= budget_.cheap_flops && leaves_[s.id] <= budget_.cheap_leaves)
         copy_into(s, find(group));
       else {
-        groups_[static_cast<std::size_t>(find(group))].sources.push_back(s);
+        read_stored(find(group), s);
         refusals_.push_back({s, node, refused});
       }
     }
@@ -165,10 +165,11 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   const Op op = g_.op(node);
   group.kind = op == Op::matmul ? GroupKind::gemm : GroupKind::kernel;
   group.nodes = {node};
-  group.first = group.last = node.id;
+  group.first = group.last = group.horizon = node.id;
   const bool reduction = ir::is_reduction(op);
   group.written = reduction ? g_.shape(g_.operands(node)[0]) : g_.shape(node);
   group.has_reduction = reduction;
+  group.reductions = reduction;
   std::vector<int> domain_axis;  // of the written shape
   for (const ir::Dim& d : group.written) {
     domain_axis.push_back(d.is(1) ? -1 : static_cast<int>(group.domain.size()));
@@ -199,13 +200,32 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
     back = g_.operands(back).empty() ? Value{} : traces_[g_.operands(back)[0].id].source;
   }
   signature_[node.id] = signature;
-  for (const Edge& e : edges)
-    if (group_of_[e.trace->source.id] < 0 || groups_[static_cast<std::size_t>(group_of(e.trace->source))].kind == GroupKind::gemm)
-      group.sources.push_back(e.trace->source);
   groups_.push_back(std::move(group));
   parent_.push_back(id);
   group_of_[node.id] = id;
+  for (const Edge& e : edges)
+    if (group_of_[e.trace->source.id] < 0 || groups_[static_cast<std::size_t>(group_of(e.trace->source))].kind == GroupKind::gemm)
+      read_stored(id, e.trace->source);
   return id;
+}
+
+void Fuser::read_stored(int group, Value source) {
+  groups_[static_cast<std::size_t>(group)].sources.push_back(source);
+  if (group_of_[source.id] < 0) return;
+  Building& from = groups_[static_cast<std::size_t>(group_of(source))];
+  from.readers.push_back(group);
+  raise_horizon(group, from.horizon);
+}
+
+void Fuser::raise_horizon(int group, std::uint32_t node) {
+  std::vector<int> pending{group};
+  while (!pending.empty()) {
+    Building& g = groups_[static_cast<std::size_t>(find(pending.back()))];
+    pending.pop_back();
+    if (g.horizon >= node) continue;
+    g.horizon = node;
+    pending.insert(pending.end(), g.readers.begin(), g.readers.end());
+  }
 }
 
 void Fuser::copy_into(Value v, int group) {
@@ -215,7 +235,7 @@ void Fuser::copy_into(Value v, int group) {
     const Value next = pending.back();
     pending.pop_back();
     if (!ir::is_elementwise(g_.op(next))) {
-      into.sources.push_back(next);
+      read_stored(group, next);
       continue;
     }
     into.copies.push_back(next);

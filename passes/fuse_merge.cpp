@@ -18,7 +18,7 @@ std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& 
   if (reads_stored(to, producer) || reads_stored(from, target))
     return "one of the two reads the other's result at other positions";
   const std::vector<Edge> all = edges_of(consumer);
-  if (depends(target, producer, all)) return "another launch lies between them";
+  if (depends(target, producer, all) || depends(producer, target, {})) return "another launch lies between them";
   std::string reason = unify(producer, consumer, edges);
   if (reason.empty()) return reason;
   return inline_moved(producer, consumer, edges).empty() ? "" : reason;
@@ -28,6 +28,9 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
   const std::size_t ops = a.nodes.size() + a.copies.size() + b.nodes.size() + b.copies.size();
   if (ops > static_cast<std::size_t>(budget_.ops))
     return fmt::format("together they would have {} operations, and a kernel takes {}", ops, budget_.ops);
+  if (a.reductions + b.reductions > budget_.reductions)
+    return fmt::format("together they would have {} reductions, and a kernel takes {}", a.reductions + b.reductions,
+                       budget_.reductions);
   const std::size_t sources = a.sources.size() + b.sources.size();
   if (sources > static_cast<std::size_t>(budget_.operands)) {
     std::vector<Value> distinct = a.sources;
@@ -60,8 +63,8 @@ bool Fuser::depends(int later, int earlier, std::span<const Edge> also) {
   auto reach = [&](Value source) {
     if (group_of_[source.id] < 0) return;
     const int group = group_of(source);
-    if (group == earlier || group == later || groups_[static_cast<std::size_t>(group)].last < groups_[static_cast<std::size_t>(earlier)].first)
-      return;
+    if (group == earlier || group == later) return;
+    if (groups_[static_cast<std::size_t>(group)].horizon < groups_[static_cast<std::size_t>(earlier)].first) return;
     if (std::ranges::find(seen, group) != seen.end()) return;
     seen.push_back(group);
     pending.push_back(group);
@@ -183,9 +186,15 @@ void Fuser::absorb(int a, int b) {
   append(large->nodes, small->nodes);
   append(large->copies, small->copies);
   append(large->sources, small->sources);
+  large->readers.insert(large->readers.end(), small->readers.begin(), small->readers.end());
+  small->readers = {};
+  large->reductions += small->reductions;
   large->first = std::min(large->first, small->first);
   large->last = std::max(large->last, small->last);
   parent_[static_cast<std::size_t>(b)] = a;
+  const std::uint32_t horizon = std::max(large->horizon, small->horizon);
+  large->horizon = horizon;
+  for (int reader : large->readers) raise_horizon(reader, horizon);
 }
 
 }  // namespace sinter::passes

@@ -18,6 +18,7 @@ struct FusionBudget {
   int ops = 256;
   int cut_from = 64;
   int operands = 48;
+  int reductions = 16;   // each is a walk over the row, or a part of one
   int cheap_flops = 8;   // a producer up to this cost is computed again rather than stored
   int cheap_leaves = 2;  // if it reads no more than this many stored values
 };
@@ -40,7 +41,10 @@ class Fuser {
     std::vector<bool> reduced;         // per axis of the domain
     ir::Shape written;                 // the domain as the user wrote it, with axes of length 1
     bool has_reduction = false;
+    int reductions = 0;
+    std::vector<int> readers;          // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node
+    std::uint32_t horizon = 0;         // at least the greatest node among it and all that it depends on
   };
 
   struct Edge {
@@ -60,6 +64,8 @@ class Fuser {
   std::vector<Edge> edges_of(ir::Value node) const;
   void visit(ir::Value node);
   int start_group(ir::Value node, const std::vector<Edge>& edges);
+  void read_stored(int group, ir::Value source);
+  void raise_horizon(int group, std::uint32_t node);
   void copy_into(ir::Value v, int group);
   int find(int group);
   int group_of(ir::Value v) { return find(group_of_[v.id]); }
