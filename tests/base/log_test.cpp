@@ -6,7 +6,7 @@
 
 #include "ir/base/settings.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter;
 using sinter::testing::CapturedLog;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter;
 using Catch::Matchers::ContainsSubstring;

@@ -13,7 +13,7 @@
 #include "runtime/cache_entry.h"
 #include "runtime/disk_cache.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter::runtime;
 using sinter::testing::CapturedLog;

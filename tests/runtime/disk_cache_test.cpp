@@ -12,7 +12,7 @@
 
 #include "runtime/cache_entry.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter::runtime;
 using sinter::testing::CapturedLog;

@@ -10,7 +10,7 @@
 #include "runtime/subprocess.h"
 #include "sinter/error.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter::runtime;
 using Catch::Matchers::ContainsSubstring;

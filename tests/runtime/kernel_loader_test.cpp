@@ -9,7 +9,7 @@
 #include "runtime/host_compiler.h"
 #include "sinter/error.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter::runtime;
 using Catch::Matchers::ContainsSubstring;

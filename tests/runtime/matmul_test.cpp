@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter;
 using namespace sinter::runtime;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter::runtime;
 using sinter::testing::ScopedEnvironment;

@@ -1,4 +1,4 @@
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 #include <sched.h>
 #include <sys/mount.h>
