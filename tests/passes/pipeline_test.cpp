@@ -9,7 +9,7 @@
 #include "ir/rewrite.h"
 #include "tests/catch.h"
 #include "tests/passes/expect_text.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 namespace sinter::passes {
 namespace {
