@@ -1,0 +1,71 @@
+// Programs made from random graphs, against the reference, against eager, and against themselves. A failure prints
+// the smallest graph that still fails, in the text form that `sinter run` reads.
+#include "frontend/eager.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
+#include "tests/catch.h"
+#include "tests/support/compare.h"
+#include "tests/support/error_bounds.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/run_program.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+RandomGraphOptions small_graphs() {
+  RandomGraphOptions options;
+  options.nodes = 8;
+  options.elements = 2048;
+  return options;
+}
+
+/// What is wrong with the graph's program in a mode, or "".
+std::string off_reference(const ir::Graph& g, std::uint64_t seed, Numerics numerics) {
+  const std::vector<ir::Array> inputs = random_inputs(g, seed);
+  runtime::ProgramOptions options;
+  options.numerics = numerics;
+  return mismatch(run_program(ir::without_dead_nodes(g), inputs, options), evaluate_bounded(g, inputs));
+}
+
+std::string off_eager(const ir::Graph& g, std::uint64_t seed) {
+  const std::vector<ir::Array> inputs = random_inputs(g, seed);
+  std::vector<Tensor> tensors;
+  for (const ir::Array& a : inputs) tensors.push_back(frontend::from_view(view_of(a)));
+  runtime::ProgramOptions options;
+  options.numerics = Numerics::strict;
+  const std::vector<ir::Array> fused = run_program(ir::without_dead_nodes(g), inputs, options);
+  const std::vector<Tensor> eager = frontend::run_eagerly(g, tensors);
+  for (std::size_t i = 0; i < fused.size(); ++i)
+    if (std::string text = mismatch_in_bits(fused[i], array_of(frontend::view_of(eager[i]))); !text.empty())
+      return "output " + std::to_string(i) + ": " + text;
+  return "";
+}
+
+/// Runs `wrong` on graphs from these seeds and reports the first failure, minimised.
+template <class Wrong>
+void check_seeds(std::uint64_t from, std::uint64_t to, Wrong&& wrong) {
+  for (std::uint64_t seed = from; seed < to; ++seed) {
+    const ir::Graph g = random_graph(seed, small_graphs());
+    const std::string text = wrong(g, seed);
+    if (text.empty()) continue;
+    const ir::Graph least = minimize(g, [&](const ir::Graph& h) { return !wrong(h, seed).empty(); });
+    FAIL("seed " << seed << ": " << text << "\nleast graph: " << wrong(least, seed) << "\n" << ir::print(least));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("standard programs hold the bounds of the reference: seeds from 0") {
+  check_seeds(0, 150, [](const ir::Graph& g, std::uint64_t seed) { return off_reference(g, seed, Numerics::standard); });
+}
+
+TEST_CASE("standard programs hold the bounds of the reference: seeds from 150") {
+  check_seeds(150, 300, [](const ir::Graph& g, std::uint64_t seed) { return off_reference(g, seed, Numerics::standard); });
+}
+
+TEST_CASE("strict programs are eager bit for bit: seeds from 1000") { check_seeds(1000, 1250, off_eager); }
+TEST_CASE("strict programs are eager bit for bit: seeds from 1250") { check_seeds(1250, 1500, off_eager); }
+TEST_CASE("strict programs are eager bit for bit: seeds from 1500") { check_seeds(1500, 1750, off_eager); }
+TEST_CASE("strict programs are eager bit for bit: seeds from 1750") { check_seeds(1750, 2000, off_eager); }

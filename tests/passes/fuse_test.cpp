@@ -1,0 +1,183 @@
+#include "passes/partition.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/parse.h"
+#include "tests/catch.h"
+
+using namespace sinter;
+using passes::fuse;
+using passes::GroupKind;
+using passes::Partition;
+
+namespace {
+
+Partition fuse_text(const char* text) { return fuse(ir::parse(text)); }
+
+std::size_t kernels(const Partition& p) {
+  return static_cast<std::size_t>(std::ranges::count(p.groups, GroupKind::kernel, &passes::Group::kind));
+}
+
+bool has_reason(const Partition& p, const std::string& part) {
+  return std::ranges::any_of(p.boundaries, [&](const passes::Boundary& b) { return b.reason.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a chain of elementwise operations is one group") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 16]) {
+    %0 = mul(%x, %x)
+    %1 = tanh(%0)
+    %2 = add(%1, %x)
+    return %2
+  })");
+  REQUIRE(p.groups.size() == 1);
+  CHECK(p.groups[0].nodes.size() == 3);
+  CHECK(p.groups[0].outputs.size() == 1);
+  CHECK(p.groups[0].reduced.empty());
+}
+
+TEST_CASE("softmax is one group over its rows") {
+  const Partition p = fuse_text(R"(graph @softmax(%x: f32[M, 64]) {
+    %0 = max(%x, axes=[1], keepdims=true)
+    %1 = sub(%x, %0)
+    %2 = exp(%1)
+    %3 = sum(%2, axes=[1], keepdims=true)
+    %4 = div(%2, %3)
+    return %4
+  })");
+  REQUIRE(p.groups.size() == 1);
+  CHECK(p.groups[0].reduced == std::vector<int>{1});
+  CHECK(p.groups[0].domain == ir::Shape{ir::Dim::symbol("M"), 64});
+}
+
+TEST_CASE("a reduction without kept dims joins through the reshape that puts the axis back") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[4, 8]) {
+    %0 = sum(%x, axes=[1])
+    %1 = reshape(%0, shape=[4, 1])
+    %2 = div(%x, %1)
+    return %2
+  })");
+  CHECK(p.groups.size() == 1);
+}
+
+TEST_CASE("a row's result that is read along the other axis is stored") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 8]) {
+    %0 = sum(%x, axes=[1])
+    %1 = sub(%x, %0)
+    return %1
+  })");
+  CHECK(p.groups.size() == 2);
+  CHECK(has_reason(p, "axes in other places"));
+}
+
+TEST_CASE("reductions over different axes are different groups, and cheap producers are computed in both") {
+  const Partition p = fuse_text(R"(graph @g(%x: bf16[8, 16]) {
+    %0 = cast(%x, dtype=f32)
+    %1 = sum(%0, axes=[0])
+    %2 = sum(%0, axes=[1])
+    return %1, %2
+  })");
+  REQUIRE(p.groups.size() == 2);
+  CHECK(p.boundaries.empty());  // the cast is not stored
+}
+
+TEST_CASE("a dear producer of two incompatible readers is stored once") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 16]) {
+    %0 = tanh(%x)
+    %1 = sum(%0, axes=[0])
+    %2 = sum(%0, axes=[1])
+    return %1, %2
+  })");
+  CHECK(p.groups.size() == 2);
+  CHECK(p.boundaries.size() == 1);
+}
+
+TEST_CASE("an elementwise producer joins its only reader through any movement op") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 16], %y: f32[16, 8]) {
+    %0 = tanh(%x)
+    %1 = permute_dims(%0, axes=[1, 0])
+    %2 = add(%1, %y)
+    return %2
+  })");
+  CHECK(p.groups.size() == 1);
+}
+
+TEST_CASE("a value and its transpose never meet in one kernel") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 8]) {
+    %0 = tanh(%x)
+    %1 = permute_dims(%0, axes=[1, 0])
+    %2 = add(%0, %1)
+    return %2
+  })");
+  CHECK(p.groups.size() == 2);
+  CHECK_FALSE(p.boundaries.empty());
+}
+
+TEST_CASE("siblings that read one tensor become one kernel with two outputs") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 16]) {
+    %0 = sin(%x)
+    %1 = cos(%x)
+    return %0, %1
+  })");
+  REQUIRE(p.groups.size() == 1);
+  CHECK(p.groups[0].outputs.size() == 2);
+}
+
+TEST_CASE("a product keeps to itself, and what surrounds it is fused") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 16], %w: f32[16, 4], %b: f32[4]) {
+    %0 = mul(%x, 2.0)
+    %1 = exp(%0)
+    %2 = matmul(%1, %w)
+    %3 = add(%2, %b)
+    %4 = tanh(%3)
+    return %4
+  })");
+  CHECK(p.groups.size() == 3);
+  CHECK(kernels(p) == 2);
+  CHECK(has_reason(p, "library"));
+}
+
+TEST_CASE("movement alone launches nothing, but for what no strides express") {
+  CHECK(fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) return %0 }").groups.empty());
+  CHECK(fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) %1 = reshape(%0, shape=[128]) return %1 }")
+            .groups.size() == 1);
+  CHECK(fuse_text("graph @g(%x: f32[8]) { %0 = concat(%x, %x, axis=0) return %0 }").groups.size() == 1);
+}
+
+TEST_CASE("groups run in an order in which their inputs are there") {
+  const Partition p = fuse_text(R"(graph @g(%x: f32[8, 8]) {
+    %0 = sum(%x, axes=[0])
+    %1 = tanh(%0)
+    %2 = sub(%x, %1)
+    %3 = sum(%2, axes=[1])
+    %4 = exp(%3)
+    return %4
+  })");
+  std::vector<ir::Value> written;
+  for (const passes::Group& group : p.groups) {
+    for (ir::Value v : group.inputs)
+      CHECK((v.id == 0 || std::ranges::find(written, v) != written.end()));
+    written.insert(written.end(), group.outputs.begin(), group.outputs.end());
+  }
+}
+
+TEST_CASE("a long chain is cut, and a group grown by later nodes closes no cycle") {
+  // Each block reads the one before both directly and folded over the other axis.
+  ir::Graph g("blocks");
+  ir::Value v = g.input("x", f32, ir::Shape{8, 8});
+  for (int i = 0; i < 400; ++i) {
+    const std::vector<std::int64_t> axis{i % 2};
+    const ir::Value s = ir::reduce(g, ir::Op::sum, v, axis, true);
+    const ir::Operand operands[] = {v, s};
+    const ir::Value d = ir::elementwise(g, ir::Op::sub, operands);
+    const ir::Operand one[] = {d};
+    v = ir::elementwise(g, ir::Op::tanh, one);
+    if (i % 7 == 0) v = ir::permute_dims(g, v, {1, 0});
+  }
+  g.output(v);
+  const Partition p = fuse(g);
+  CHECK(p.groups.size() > 100);
+  for (const passes::Group& group : p.groups) CHECK(group.nodes.size() <= 256);
+}
