@@ -117,7 +117,8 @@ TEST_CASE("derivatives agree with finite differences") {
           return info.float_reference(v[0], v[1], v[2]);
         };
         const long double expected = (f(up) - f(down)) / (2 * h) * 1.5L;
-        if (!std::isfinite(expected)) continue;
+        const long double right = (f(up) - f(x)) / h * 1.5L, left = (f(x) - f(down)) / h * 1.5L;
+        if (!std::isfinite(expected) || std::fabs(right - left) > 0.1L) continue;  // a pole or a kink
         const long double got = derivative_by_text(op, k, texts[k], x);
         INFO(name(op) << " by operand " << k << " at " << x[0] << ", " << x[1] << ", " << x[2]);
         CHECK(static_cast<double>(got) == Approx(static_cast<double>(expected)).epsilon(1e-6).margin(1e-7));
