@@ -47,12 +47,25 @@ class TypedEvaluator {
       for (Value operand : graph_.operands(node))
         if (last[operand.id] == id) owned_[operand.id] = Array();
     }
-    std::vector<Array> outputs;
-    for (const Output& output : graph_.outputs()) outputs.push_back(*arrays_[output.value.id]);
-    return outputs;
+    return outputs();
   }
 
  private:
+  /// Copies of inputs and of results that are returned once more; the others are handed over.
+  std::vector<Array> outputs() {
+    std::vector<std::size_t> times(graph_.size(), 0);
+    for (const Output& output : graph_.outputs()) ++times[output.value.id];
+    std::vector<Array> arrays;
+    for (const Output& output : graph_.outputs()) {
+      const std::uint32_t id = output.value.id;
+      if (--times[id] == 0 && graph_.op(output.value) != Op::input)
+        arrays.push_back(std::move(owned_[id]));
+      else
+        arrays.push_back(*arrays_[id]);
+    }
+    return arrays;
+  }
+
   const Array& operand(Value node, std::size_t k) const { return *arrays_[graph_.operands(node)[k].id]; }
 
   void evaluate(Value node, Array& result) {

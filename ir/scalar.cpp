@@ -9,15 +9,15 @@
 namespace sinter::ir {
 namespace {
 
-/// Rounds to a binary format of `mantissa` stored fraction bits and exponents from `min_exponent` to `max_exponent`.
-long double round_to_format(long double v, int mantissa, int min_exponent, int max_exponent) {
-  if (v == 0 || !std::isfinite(v)) return v;
-  const int exponent = std::max(std::ilogb(v), min_exponent);
-  const long double quantum = std::ldexp(1.0L, exponent - mantissa);
-  const long double rounded = std::nearbyint(v / quantum) * quantum;
-  if (rounded != 0 && std::ilogb(rounded) > max_exponent)
-    return std::copysign(std::numeric_limits<long double>::infinity(), v);
-  return std::copysign(rounded, v);
+/// To f32 so that a further rounding to 16 bits is as if there had been only one: an inexact value takes the
+/// odd one of its two neighbours (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+float round_to_odd(long double v) {
+  const auto nearest = static_cast<float>(v);
+  if (std::isnan(v) || nearest == v) return nearest;
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const std::uint32_t toward_zero =
+      std::fabs(static_cast<long double>(nearest)) > std::fabs(v) ? bits - 1 : bits;
+  return std::bit_cast<float>(toward_zero | 1);
 }
 
 }  // namespace
@@ -26,9 +26,8 @@ std::uint64_t encode_float(DType t, long double v) {
   if (t == DType::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(v));
   if (t == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(v));
   SINTER_ASSERT(is_16bit_float(t), "{} is not a float", name(t));
-  // After rounding to the format the value is exact in float, so the second conversion changes nothing.
-  if (t == DType::f16) return float16_t(static_cast<float>(round_to_format(v, 10, -14, 15))).bits;
-  return bfloat16_t(static_cast<float>(round_to_format(v, 7, -126, 127))).bits;
+  if (t == DType::f16) return float16_t(round_to_odd(v)).bits;
+  return bfloat16_t(round_to_odd(v)).bits;
 }
 
 long double decode_float(DType t, std::uint64_t bits) {
@@ -84,7 +83,8 @@ Scalar Scalar::from_whole(DType t, std::int64_t v) {
 }
 
 long double Scalar::real() const {
-  return is_float(dtype) ? decode_float(dtype, bits) : static_cast<long double>(static_cast<std::int64_t>(bits));
+  return is_float(dtype) ? decode_float(dtype, bits)
+                         : static_cast<long double>(static_cast<std::int64_t>(bits));
 }
 
 std::int64_t Scalar::whole() const {
@@ -92,7 +92,9 @@ std::int64_t Scalar::whole() const {
   return static_cast<std::int64_t>(bits);
 }
 
-Scalar Scalar::cast(DType to) const { return is_float(dtype) ? from_real(to, real()) : from_whole(to, whole()); }
+Scalar Scalar::cast(DType to) const {
+  return is_float(dtype) ? from_real(to, real()) : from_whole(to, whole());
+}
 
 std::string Literal::str() const {
   if (is_bool()) return std::get<bool>(value) ? "true" : "false";
@@ -116,8 +118,9 @@ Scalar to_scalar(const Literal& literal, DType t) {
   }
   const std::int64_t v = std::get<std::int64_t>(literal.value);
   if (is_whole(t) && wrap(t, v) != v)
-    fail<DTypeError>("the number {} does not fit {}; convert the tensor first, or write a number in its range", v,
-                     name(t));
+    fail<DTypeError>(
+        "the number {} does not fit {}; convert the tensor first, or write a number in its range", v,
+        name(t));
   return Scalar::from_whole(t, v);
 }
 

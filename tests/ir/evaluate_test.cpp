@@ -332,3 +332,13 @@ TEST_CASE("evaluators refuse inputs that do not fit, and symbolic shapes") {
   CHECK_THROWS_WITH(evaluate_typed(symbolic, std::vector<Array>{vector_of(f32, {1})}),
                     Catch::Matchers::ContainsSubstring("bind the symbols"));
 }
+
+TEST_CASE("an output named twice is two arrays, and an input may be one") {
+  Graph g;
+  const Value x = g.input("x", f32, {2});
+  const Value y = g.add(Op::neg, {&x, 1});
+  for (Value v : {y, x, y, x}) g.output(v);
+  const std::vector<Array> y4 = evaluate_typed(g, std::vector<Array>{vector_of(f32, {1, 2})});
+  for (std::size_t i : {0u, 2u}) CHECK(numbers_of(y4[i]) == Numbers{-1, -2});
+  for (std::size_t i : {1u, 3u}) CHECK(numbers_of(y4[i]) == Numbers{1, 2});
+}
