@@ -1,6 +1,14 @@
 # What every test executable shares: main, the precompiled Catch2 header, and a kernel cache of their own.
-add_library(sinter_testing STATIC catch_main.cpp skip.cpp
-  support/compare.cpp support/error_bounds.cpp support/minimize.cpp support/random_graph.cpp support/run_program.cpp support/sandbox.cpp)
+add_library(sinter_testing STATIC
+  catch_main.cpp
+  skip.cpp
+  support/compare.cpp
+  support/error_bounds.cpp
+  support/minimize.cpp
+  support/random_graph.cpp
+  support/run_program.cpp
+  support/sandbox.cpp
+)
 target_link_libraries(sinter_testing PUBLIC sinter::sinter sinter_internal sinter_warnings Catch2::Catch2)
 target_precompile_headers(sinter_testing PRIVATE catch.h)
 target_compile_options(sinter_testing PUBLIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache

@@ -5,6 +5,7 @@
 #include "ir/evaluate_typed.h"
 #include "tests/catch.h"
 #include "tests/onnx/cases.h"
+#include "tests/support/run_program.h"
 
 using namespace sinter;
 using namespace sinter::testing::onnx;
@@ -67,7 +68,11 @@ std::size_t group_of(const std::filesystem::path& path) {
   return group;
 }
 
-std::vector<ir::Array> run(ir::Graph graph, std::span<const ir::Array> inputs) {
+std::vector<ir::Array> run_fused(ir::Graph graph, std::span<const ir::Array> inputs) {
+  return sinter::testing::run_program(std::move(graph), inputs);
+}
+
+std::vector<ir::Array> run_typed(ir::Graph graph, std::span<const ir::Array> inputs) {
   return ir::evaluate_typed(graph, inputs);
 }
 
@@ -83,7 +88,7 @@ const ExpectedSkip* find_expected_skip(const std::string& name) {
 }
 
 /// Checks one case against the list; true when it passed.
-bool check_against_list(const std::filesystem::path& path) {
+bool check_against_list(const std::filesystem::path& path, const Run& run) {
   const std::string name = path.filename();
   const Verdict verdict = check_case(path, run);
   const ExpectedSkip* skip = find_expected_skip(name);
@@ -99,14 +104,15 @@ bool check_against_list(const std::filesystem::path& path) {
   return verdict.outcome == Outcome::passed;
 }
 
-void check_group(std::size_t group) {
+/// Checks the cases of one group, or with nothing given all of them.
+void check_group(std::optional<std::size_t> group, const Run& run) {
   const auto cases = node_cases();
   if (cases.empty()) SINTER_SKIP("libonnx-testdata is not installed");
   int total = 0, passed = 0;
   for (const auto& path : cases) {
-    if (group_of(path) != group) continue;
+    if (group && group_of(path) != *group) continue;
     ++total;
-    passed += check_against_list(path);
+    passed += check_against_list(path, run);
   }
   std::cout << passed << " of " << total << " cases pass\n";
 }
@@ -114,23 +120,27 @@ void check_group(std::size_t group) {
 }  // namespace
 
 TEST_CASE("ONNX: elementwise operators", "[slow]") {
-  check_group(0);
+  check_group(0, run_fused);
 }
 
 TEST_CASE("ONNX: reductions, softmax and layer normalization", "[slow]") {
-  check_group(1);
+  check_group(1, run_fused);
 }
 
 TEST_CASE("ONNX: matrix products and shapes", "[slow]") {
-  check_group(2);
+  check_group(2, run_fused);
 }
 
 TEST_CASE("ONNX: losses", "[slow]") {
-  check_group(3);
+  check_group(3, run_fused);
 }
 
 TEST_CASE("ONNX: all other operators", "[slow]") {
-  check_group(4);
+  check_group(4, run_fused);
+}
+
+TEST_CASE("ONNX: every operator with the typed evaluator") {
+  check_group(std::nullopt, run_typed);
 }
 
 TEST_CASE("ONNX: every expected skip names a case") {
