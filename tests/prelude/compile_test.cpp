@@ -9,7 +9,7 @@
 #include "ir/op.h"
 #include "runtime/subprocess.h"
 #include "tests/catch.h"
-#include "tests/sandbox.h"
+#include "tests/support/sandbox.h"
 
 namespace sinter::codegen {
 namespace {
