@@ -11,4 +11,9 @@ namespace sinter::passes {
 
 ir::Graph fold_constants(const ir::Graph& graph, const PassContext& context);
 
+/// The constant that an elementwise op of these operands is, or an invalid value where it is none or the mode
+/// forbids.
+ir::Value fold(ir::Graph& graph, ir::Op op, std::span<const ir::Value> operands, const ir::Attrs& attrs,
+               Numerics numerics, std::source_location where);
+
 }  // namespace sinter::passes

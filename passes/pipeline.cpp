@@ -141,6 +141,7 @@ Graph optimize(const Graph& graph, const PassContext& context, PassTrace* trace)
   driver.run(deciding);
   driver.run_until_unchanged({simplifying, folding, merging});
   driver.run(contracting);
+  driver.run(simplifying);
   return std::move(driver).finish();
 }
 

@@ -1,8 +1,10 @@
 #include "passes/simplify.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/rewrite.h"
+#include "passes/fold_constants.h"
 #include "passes/precision.h"
 #include "passes/rules.h"
 
@@ -55,30 +57,41 @@ class Simplifier {
   /// The simplest form of a node of the new graph, of the same dtype and shape.
   Value simplified(Value v, std::source_location where) {
     where_ = where;
+    budget_ = max_applications;
     return simplified(v);
   }
 
  private:
-  // Results of rules are simplified as they are made, a few levels deep; what is left over a later run finds.
+  // Results of rules are simplified as they are made, a few levels deep and a bounded number of times for
+  // each node visited, so that time is linear whatever the rules are. What is left over a later run finds.
   static constexpr int max_depth = 8;
-  static constexpr int max_steps = 32;
+  static constexpr int max_applications = 64;
 
   Value simplified(Value v) {
-    for (int step = 0; step < max_steps; ++step) {
+    while (budget_ > 0) {
       const Value next = apply_first(v);
       if (!next.valid()) break;
+      --budget_;
       v = with_shape_of(v, next);
     }
     return v;
   }
 
+  /// Constants are folded at once, for rules would move them about for ever.
   Value make(Op op, std::span<const Value> operands, const ir::Attrs& attrs) {
+    if (const Value folded = fold(graph_, op, operands, attrs, numerics_, where_); folded.valid())
+      return folded;
     const Value v = graph_.add(op, operands, attrs, where_);
     if (depth_ >= max_depth) return v;
     ++depth_;
     const Value result = simplified(v);
     --depth_;
     return result;
+  }
+
+  bool is_of_constants(Value v) const {
+    return ir::is_elementwise(graph_.op(v)) &&
+           std::ranges::all_of(graph_.operands(v), [&](Value x) { return graph_.op(x) == Op::constant; });
   }
 
   /// A rule may leave a scalar where the operand that spread it has gone.
@@ -90,6 +103,7 @@ class Simplifier {
   }
 
   Value apply_first(Value v) {
+    if (is_of_constants(v)) return {};  // to be folded, not moved about
     const RuleIndex::Entry& entry = rule_index().of(graph_.op(v));
     for (const ParsedRule& rule : entry.algebra)
       if (const Value next = apply(rule, v); next.valid()) return next;
@@ -117,6 +131,7 @@ class Simplifier {
   bool precision_decided_;
   std::source_location where_;
   int depth_ = 0;
+  int budget_ = 0;
   std::function<Value(Op, std::span<const Value>, const ir::Attrs&)> make_ =
       [this](Op op, std::span<const Value> operands, const ir::Attrs& attrs) {
         return make(op, operands, attrs);
