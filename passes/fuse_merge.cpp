@@ -163,7 +163,10 @@ std::string Fuser::inline_moved(int producer, Value consumer, const std::vector<
   for (Value v : from.nodes) flops += ir::is_elementwise(g_.op(v)) ? ir::elementwise_info(g_.op(v)).flops : budget_.cheap_flops;
   if (!once.is(1) && !(once == space.elements()) && ir::is_elementwise(g_.op(consumer)) && flops > budget_.cheap_flops)
     return "computing it for each element that reads it costs more than storing it";
-  for (Value v : from.nodes) inner_[v.id] = true;
+  for (Value v : from.nodes) {
+    inner_[v.id] = true;
+    alignment_[v.id].clear();  // it lies at other places of the domain now, maybe at several
+  }
   Building& to = groups_[static_cast<std::size_t>(group_of(consumer))];
   from.domain = to.domain;
   from.reduced = to.reduced;

@@ -104,6 +104,21 @@ TEST_CASE("an elementwise producer joins its only reader through any movement op
   CHECK(p.groups.size() == 1);
 }
 
+TEST_CASE("a producer that joined through movement stays where it is when its group joins another") {
+  // The gather's index is computed along an axis that the group's later domain, one element, does not have.
+  const Partition p = fuse_text(R"(graph @g(%x: f32[5]) {
+    %0 = iota(shape=[5], axis=0, dtype=int32)
+    %1 = sub(4, %0)
+    %2 = take_along_axis(%x, %1, axis=0)
+    %3 = iota(shape=[1], axis=0, dtype=int64)
+    %4 = add(%3, -1)
+    %5 = take(%2, %4, axis=0)
+    %6 = equal(%5, 0.0)
+    return %6
+  })");
+  CHECK(p.groups.size() == 1);
+}
+
 TEST_CASE("a value and its transpose never meet in one kernel") {
   const Partition p = fuse_text(R"(graph @g(%x: f32[8, 8]) {
     %0 = tanh(%x)
