@@ -18,11 +18,13 @@ std::vector<int> sorted_axes(std::optional<std::vector<std::int64_t>> axes, int 
   for (std::int64_t axis : *axes) result.push_back(normalize_axis(axis, rank, what));
   std::ranges::sort(result);
   if (auto twice = std::ranges::adjacent_find(result); twice != result.end())
-    fail<ShapeError>("{}: axis {} is named twice", what, *twice);
+    fail<ShapeError>("{}: axis {} is named twice; each may be named once", what, *twice);
   return result;
 }
 
-Value add_one(Graph& g, Op op, Value x, const Attrs& attrs, Where where) { return g.add(op, {&x, 1}, attrs, where); }
+Value add_one(Graph& g, Op op, Value x, const Attrs& attrs, Where where) {
+  return g.add(op, {&x, 1}, attrs, where);
+}
 
 std::string describe_operands(const Graph& g, Op op, std::span<const Operand> operands) {
   std::string text = fmt::format("{}(", name(op));
@@ -43,9 +45,14 @@ DType operand_dtype(const Graph& g, const ElementwiseInfo& info, std::span<const
   return info.rule == DTypeRule::floating && !is_float(t) ? DType::f32 : t;
 }
 
-Value in_dtype(Graph& g, const Operand& operand, DType t, Where where) {
-  if (const Literal* literal = std::get_if<Literal>(&operand)) return g.constant(to_scalar(*literal, t), where);
-  return cast(g, std::get<Value>(operand), t, where);
+/// The literal in dtype `t`; an error names the operation.
+template <class Describe>
+Scalar literal_in(const Literal& literal, DType t, const Describe& what) {
+  try {
+    return to_scalar(literal, t);
+  } catch (const DTypeError& error) {
+    fail<DTypeError>("{}: {}", what(), error.what());
+  }
 }
 
 }  // namespace
@@ -83,9 +90,16 @@ Value elementwise(Graph& g, Op op, std::span<const Operand> operands, Where wher
   Shape shape;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const bool condition = info.rule == DTypeRule::select && i == 0;
-    values.push_back(in_dtype(g, operands[i], condition ? DType::boolean : t, where));
+    const DType own = condition ? DType::boolean : t;
+    if (const Literal* literal = std::get_if<Literal>(&operands[i])) {
+      const Scalar scalar = literal_in(*literal, own, [&] { return describe_operands(g, op, operands); });
+      values.push_back(g.constant(scalar, where));
+    } else {
+      values.push_back(cast(g, std::get<Value>(operands[i]), own, where));
+    }
     const Shape& next = g.shape(values.back());
-    if (shape.rank() == 0) shape = next;
+    if (shape.rank() == 0)
+      shape = next;
     else if (next.rank() != 0 && !(next == shape))
       shape = broadcast_shapes(shape, next, describe_operands(g, op, operands));
   }
@@ -104,7 +118,8 @@ Value reduce(Graph& g, Op op, Value x, std::optional<std::vector<std::int64_t>> 
   if (dtype && info.accumulator != Accumulator::wide)
     fail<DTypeError>("{}: takes no dtype; cast its operand or its result", describe(g, op, {&x, 1}));
   if (dtype) x = cast(g, x, *dtype, where);
-  // Narrow whole numbers fold in int64 and are wrapped to the dtype asked for at the end, which gives the same.
+  // Narrow whole numbers fold in int64 and are wrapped to the dtype asked for at the end, which gives the
+  // same.
   if (info.accumulator != Accumulator::index) x = cast(g, x, reduction_result(op, g.dtype(x)), where);
   const Value result = add_one(g, op, x, attrs, where);
   return dtype ? cast(g, result, *dtype, where) : result;
@@ -128,7 +143,8 @@ Value reshape(Graph& g, Value x, Shape shape, Where where) {
       known = known * shape[i];
       continue;
     }
-    if (unknown >= 0) fail<ShapeError>("{}: only one length of {} may be -1", describe(g, Op::reshape, {&x, 1}), shape.str());
+    if (unknown >= 0)
+      fail<ShapeError>("{}: only one length of {} may be -1", describe(g, Op::reshape, {&x, 1}), shape.str());
     unknown = i;
   }
   if (unknown >= 0) {
@@ -148,7 +164,8 @@ Value permute_dims(Graph& g, Value x, std::vector<std::int64_t> axes, Where wher
   Attrs attrs;
   for (std::int64_t axis : axes)
     attrs.axes.push_back(normalize_axis(axis, g.shape(x).rank(), describe(g, Op::permute_dims, {&x, 1})));
-  if (std::ranges::is_sorted(attrs.axes) && attrs.axes.size() == static_cast<std::size_t>(g.shape(x).rank()) &&
+  if (std::ranges::is_sorted(attrs.axes) &&
+      attrs.axes.size() == static_cast<std::size_t>(g.shape(x).rank()) &&
       std::ranges::adjacent_find(attrs.axes) == attrs.axes.end())
     return x;
   return add_one(g, Op::permute_dims, x, attrs, where);
@@ -162,16 +179,21 @@ Value slice(Graph& g, Value x, std::span<const Range> ranges, Where where) {
   Attrs attrs;
   bool whole = true;
   for (int i = 0; i < s.rank(); ++i) {
-    const Range r = static_cast<std::size_t>(i) < ranges.size() ? ranges[static_cast<std::size_t>(i)] : Range{};
-    if (r.step == 0) fail<ValueError>("{}: the step of axis {} is 0", what, i);
+    const Range r =
+        static_cast<std::size_t>(i) < ranges.size() ? ranges[static_cast<std::size_t>(i)] : Range{};
+    if (r.step == 0)
+      fail<ValueError>(
+          "{}: the step of axis {} is 0; it is the distance between elements taken, negative to go backwards",
+          what, i);
     if (!r.start && !r.stop && (r.step == 1 || r.step == -1)) {  // works for a symbolic length, too
       attrs.starts.push_back(r.step == 1 ? Dim(0) : s[i] - 1);
       attrs.shape.push_back(s[i]);
     } else {
       if (!s[i].is_constant())
-        fail<UnsupportedError>("{}: axis {} has the symbolic length {}, of which only the whole can be taken; "
-                               "give the symbol a value",
-                               what, i, s[i].str());
+        fail<UnsupportedError>(
+            "{}: axis {} has the symbolic length {}, of which only the whole can be taken; "
+            "give the symbol a value",
+            what, i, s[i].str());
       const std::int64_t n = s[i].value(), low = r.step > 0 ? 0 : -1, high = r.step > 0 ? n : n - 1;
       auto place = [&](std::optional<std::int64_t> at, std::int64_t otherwise) {
         return at ? std::clamp(*at < 0 ? *at + n : *at, low, high) : otherwise;
@@ -201,7 +223,7 @@ Value pad(Graph& g, Value x, std::span<const std::int64_t> before, std::span<con
   Attrs attrs;
   attrs.starts.assign(before.begin(), before.end());
   attrs.ends.assign(after.begin(), after.end());
-  attrs.value = to_scalar(value, g.dtype(x));
+  attrs.value = literal_in(value, g.dtype(x), [&] { return describe(g, Op::pad, {&x, 1}); });
   return add_one(g, Op::pad, x, attrs, where);
 }
 
@@ -240,6 +262,11 @@ Value matmul(Graph& g, Value a, Value b, Where where) {
     fail<ShapeError>("{}: scalars have no matrix product; use multiply", what);
   const DType t = promote(g.dtype(a), g.dtype(b));
   const bool row = g.shape(a).rank() == 1, column = g.shape(b).rank() == 1;
+  const Dim &columns = g.shape(a)[g.shape(a).rank() - 1],
+            &rows = g.shape(b)[column ? 0 : g.shape(b).rank() - 2];
+  if (!(columns == rows))
+    fail<ShapeError>("{}: the inner lengths differ: {} columns on the left, {} rows on the right", what,
+                     columns.str(), rows.str());
   a = cast(g, a, t, where);
   b = cast(g, b, t, where);
   if (row) a = reshape(g, a, Shape{1, g.shape(a)[0]}, where);

@@ -11,7 +11,8 @@ using Operands = std::span<const Value>;
 
 void check_arity(const Graph& g, Op op, Operands x, std::size_t expected) {
   if (x.size() != expected)
-    fail<ValueError>("{}: takes {} operand{}, got {}", describe(g, op, x), expected, expected == 1 ? "" : "s", x.size());
+    fail<ValueError>("{}: takes {} operand{}, got {}", describe(g, op, x), expected, expected == 1 ? "" : "s",
+                     x.size());
 }
 
 void check_axis(const Graph& g, Op op, Operands x, std::int64_t axis, int rank) {
@@ -26,16 +27,22 @@ void check_per_axis(const Graph& g, Op op, Operands x, std::size_t given, int ra
 
 std::string_view admitted(DTypeRule rule) {
   switch (rule) {
-    case DTypeRule::numeric: return "whole numbers and floats; convert bool with astype first";
-    case DTypeRule::floating: return "floats";
-    case DTypeRule::logical: return "bool";
-    case DTypeRule::bitwise: return "whole numbers and bool";
-    case DTypeRule::shift: return "whole numbers";
+    case DTypeRule::numeric:
+      return "whole numbers and floats";
+    case DTypeRule::floating:
+      return "floats";
+    case DTypeRule::logical:
+      return "bool";
+    case DTypeRule::bitwise:
+      return "whole numbers and bool";
+    case DTypeRule::shift:
+      return "whole numbers";
     case DTypeRule::ordered:
     case DTypeRule::test:
     case DTypeRule::compare:
     case DTypeRule::select:
-    case DTypeRule::cast: break;
+    case DTypeRule::cast:
+      break;
   }
   return "any dtype";
 }
@@ -51,9 +58,11 @@ DType elementwise_dtype(const Graph& g, const ElementwiseInfo& info, Operands x,
   const DType t = g.dtype(x[first]);
   for (std::size_t i = first + 1; i < x.size(); ++i)
     if (g.dtype(x[i]) != t)
-      fail<DTypeError>("{}: operands must share one dtype; convert one of them with cast", describe(g, info.op, x));
+      fail<DTypeError>("{}: operands must share one dtype; convert one of them with cast",
+                       describe(g, info.op, x));
   if (!admits(info.rule, t))
-    fail<DTypeError>("{}: admits {}, not {}", describe(g, info.op, x), admitted(info.rule), name(t));
+    fail<DTypeError>("{}: admits {}, not {}; convert it with astype first", describe(g, info.op, x),
+                     admitted(info.rule), name(t));
   if (info.rule == DTypeRule::cast) return attrs.dtype;
   if (info.rule == DTypeRule::test || info.rule == DTypeRule::compare) return DType::boolean;
   return t;
@@ -81,12 +90,13 @@ Inferred infer_reduction(const Graph& g, Op op, Operands x, const Attrs& attrs) 
   for (std::int64_t axis : attrs.axes) {
     check_axis(g, op, x, axis, s.rank());
     if (folded[static_cast<std::size_t>(axis)])
-      fail<ShapeError>("{}: axis {} is named twice", describe(g, op, x), axis);
+      fail<ShapeError>("{}: axis {} is named twice; each may be named once", describe(g, op, x), axis);
     folded[static_cast<std::size_t>(axis)] = true;
-    if (s[static_cast<int>(axis)].is(0) && (info.identity == Identity::lowest || info.identity == Identity::highest ||
-                                            info.identity == Identity::none))
-      fail<ValueError>("{}: axis {} has no elements, and {} of nothing is undefined", describe(g, op, x), axis,
-                       name(op));
+    if (s[static_cast<int>(axis)].is(0) &&
+        (info.identity == Identity::lowest || info.identity == Identity::highest ||
+         info.identity == Identity::none))
+      fail<ValueError>("{}: axis {} has no elements, and {} of nothing is undefined", describe(g, op, x),
+                       axis, name(op));
   }
   if (!std::ranges::is_sorted(attrs.axes)) fail<ShapeError>("{}: axes must be in order", describe(g, op, x));
   const DType t = g.dtype(x[0]);
@@ -109,19 +119,22 @@ void check_broadcast(const Graph& g, Op op, Operands x, const Shape& to) {
   bool fits = lead >= 0;
   for (int i = 0; fits && i < s.rank(); ++i) fits = s[i].is(1) || s[i] == to[i + lead];
   if (!fits)
-    fail<ShapeError>("{}: cannot be broadcast to {}: each length must be equal or 1, counted from the last axis",
-                     describe(g, op, x), to.str());
+    fail<ShapeError>(
+        "{}: cannot be broadcast to {}: each length must be equal or 1, counted from the last axis",
+        describe(g, op, x), to.str());
 }
 
 Shape permuted(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   const Shape& s = g.shape(x[0]);
-  check_per_axis(g, op, x, attrs.axes.size(), s.rank(), "axis");
+  if (attrs.axes.size() != static_cast<std::size_t>(s.rank()))
+    fail<ShapeError>("{}: needs every axis once, {} in all, got {}", describe(g, op, x), s.rank(),
+                     attrs.axes.size());
   std::vector<bool> seen(attrs.axes.size(), false);
   Shape result;
   for (std::int64_t axis : attrs.axes) {
     check_axis(g, op, x, axis, s.rank());
     if (seen[static_cast<std::size_t>(axis)])
-      fail<ShapeError>("{}: axis {} is named twice", describe(g, op, x), axis);
+      fail<ShapeError>("{}: axis {} is named twice; each may be named once", describe(g, op, x), axis);
     seen[static_cast<std::size_t>(axis)] = true;
     result.push_back(s[static_cast<int>(axis)]);
   }
@@ -135,14 +148,18 @@ void check_slice(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   check_per_axis(g, op, x, static_cast<std::size_t>(attrs.shape.rank()), s.rank(), "length");
   for (int i = 0; i < s.rank(); ++i) {
     const std::int64_t step = attrs.steps[static_cast<std::size_t>(i)];
-    if (step == 0) fail<ValueError>("{}: the step of axis {} is 0", describe(g, op, x), i);
+    if (step == 0)
+      fail<ValueError>(
+          "{}: the step of axis {} is 0; it is the distance between elements taken, negative to go backwards",
+          describe(g, op, x), i);
     const Dim& start = attrs.starts[static_cast<std::size_t>(i)];
     const Dim& length = attrs.shape[i];
     if (length.is(0) || !start.is_constant() || !length.is_constant() || !s[i].is_constant()) continue;
     const std::int64_t last = start.value() + (length.value() - 1) * step;
-    if (length.value() < 0 || std::min(start.value(), last) < 0 || std::max(start.value(), last) >= s[i].value())
-      fail<ShapeError>("{}: axis {} of length {} has no {} elements from {} by {}", describe(g, op, x), i, s[i].str(),
-                       length.str(), start.str(), step);
+    if (length.value() < 0 || std::min(start.value(), last) < 0 ||
+        std::max(start.value(), last) >= s[i].value())
+      fail<ShapeError>("{}: axis {} of length {} has no {} elements from {} by {}", describe(g, op, x), i,
+                       s[i].str(), length.str(), start.str(), step);
   }
 }
 
@@ -155,10 +172,12 @@ Shape padded(const Graph& g, Op op, Operands x, const Attrs& attrs) {
                      name(attrs.value.dtype));
   Shape result;
   for (int i = 0; i < s.rank(); ++i) {
-    const Dim &before = attrs.starts[static_cast<std::size_t>(i)], &after = attrs.ends[static_cast<std::size_t>(i)];
+    const Dim &before = attrs.starts[static_cast<std::size_t>(i)],
+              &after = attrs.ends[static_cast<std::size_t>(i)];
     for (const Dim* d : {&before, &after})
       if (d->is_constant() && d->value() < 0)
-        fail<ShapeError>("{}: cannot pad axis {} by {}; use slice to shorten", describe(g, op, x), i, d->str());
+        fail<ShapeError>("{}: cannot pad axis {} by {}; use slice to shorten", describe(g, op, x), i,
+                         d->str());
     result.push_back(s[i] + before + after);
   }
   return result;
@@ -194,8 +213,10 @@ Inferred infer_movement(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   }
   if (op == Op::reshape) {
     if (!(g.shape(x[0]).elements() == attrs.shape.elements()))
-      fail<ShapeError>("{}: has {} elements, the shape {} has {}", describe(g, op, x), g.shape(x[0]).elements().str(),
-                       attrs.shape.str(), attrs.shape.elements().str());
+      fail<ShapeError>(
+          "{}: has {} elements, the shape {} has {}; write -1 for one length to have it worked out",
+          describe(g, op, x), g.shape(x[0]).elements().str(), attrs.shape.str(),
+          attrs.shape.elements().str());
     return {t, nullptr, attrs.shape};
   }
   if (op == Op::permute_dims) return {t, nullptr, permuted(g, op, x, attrs)};
@@ -216,7 +237,8 @@ Inferred infer_gather(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   check_arity(g, op, x, 2);
   const Shape &data = g.shape(x[0]), &index = g.shape(x[1]);
   if (!is_whole(g.dtype(x[1])))
-    fail<DTypeError>("{}: the index must be of whole numbers, got {}", describe(g, op, x), name(g.dtype(x[1])));
+    fail<DTypeError>("{}: the index must be of whole numbers, got {}", describe(g, op, x),
+                     name(g.dtype(x[1])));
   if (attrs.axes.size() != 1) fail<ShapeError>("{}: needs one axis", describe(g, op, x));
   check_axis(g, op, x, attrs.axes[0], data.rank());
   const int axis = static_cast<int>(attrs.axes[0]);
@@ -238,13 +260,15 @@ Inferred infer_matmul(const Graph& g, Op op, Operands x) {
   check_arity(g, op, x, 2);
   const Shape &a = g.shape(x[0]), &b = g.shape(x[1]);
   if (g.dtype(x[0]) != g.dtype(x[1]) || is_bool(g.dtype(x[0])))
-    fail<DTypeError>("{}: operands must share one dtype of numbers", describe(g, op, x));
+    fail<DTypeError>(
+        "{}: operands must share one dtype of whole numbers or floats; convert them with astype first",
+        describe(g, op, x));
   bool fits = a.rank() >= 2 && a.rank() == b.rank();
   for (int i = 0; fits && i < a.rank() - 2; ++i) fits = a[i] == b[i];
   if (!fits) fail<ShapeError>("{}: needs at least two axes each and equal batch axes", describe(g, op, x));
   if (!(a[a.rank() - 1] == b[b.rank() - 2]))
-    fail<ShapeError>("{}: the inner lengths differ: {} columns on the left, {} rows on the right", describe(g, op, x),
-                     a[a.rank() - 1].str(), b[b.rank() - 2].str());
+    fail<ShapeError>("{}: the inner lengths differ: {} columns on the left, {} rows on the right",
+                     describe(g, op, x), a[a.rank() - 1].str(), b[b.rank() - 2].str());
   Shape result = a;
   result[a.rank() - 1] = b[b.rank() - 1];
   return {g.dtype(x[0]), nullptr, std::move(result)};
@@ -274,12 +298,18 @@ Inferred infer_generator(const Graph& g, Op op, Operands x, const Attrs& attrs) 
 
 Inferred infer(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   switch (family(op)) {
-    case Family::elementwise: return infer_elementwise(g, op, x, attrs);
-    case Family::reduction: return infer_reduction(g, op, x, attrs);
-    case Family::movement: return infer_movement(g, op, x, attrs);
-    case Family::gather: return infer_gather(g, op, x, attrs);
-    case Family::contraction: return infer_matmul(g, op, x);
-    case Family::generator: break;
+    case Family::elementwise:
+      return infer_elementwise(g, op, x, attrs);
+    case Family::reduction:
+      return infer_reduction(g, op, x, attrs);
+    case Family::movement:
+      return infer_movement(g, op, x, attrs);
+    case Family::gather:
+      return infer_gather(g, op, x, attrs);
+    case Family::contraction:
+      return infer_matmul(g, op, x);
+    case Family::generator:
+      break;
   }
   return infer_generator(g, op, x, attrs);
 }
