@@ -14,19 +14,22 @@
 namespace sinter {
 namespace frontend {
 
-ir::Shape checked_shape(const Shape& shape, DType dtype, const ir::Where& where) {
-  with_location(where, [&] { checked_elements(shape, dtype); });
+ir::Shape checked_shape(std::string_view function, const Shape& shape, DType dtype, const ir::Where& where) {
+  with_location(where, [&] { checked_elements(function, shape, dtype); });
   return ir::Shape(std::vector<ir::Dim>(shape.begin(), shape.end()));
 }
 
-Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape) {
-  const std::int64_t wanted = checked_elements(shape, dtype);
-  if (count != wanted)
-    fail<ShapeError>("{} elements do not fill the shape [{}], which has {}", count, fmt::join(shape, ", "),
-                     wanted);
-  const Tensor x = allocate(dtype, shape);
-  if (count != 0) std::memcpy(storage_of(x, "its memory").data, elements, x.nbytes());
-  return x;
+Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape,
+               const ir::Where& where) {
+  return with_location(where, [&] {
+    const std::int64_t wanted = checked_elements("from_vector", shape, dtype);
+    if (count != wanted)
+      fail<ShapeError>("from_vector: {} elements do not fill the shape [{}], which has {}", count,
+                       fmt::join(shape, ", "), wanted);
+    const Tensor x = allocate(dtype, shape);
+    if (count != 0) std::memcpy(storage_of(x, "its memory").data, elements, x.nbytes());
+    return x;
+  });
 }
 
 Tensor scalar_tensor(const Operand& number) {
@@ -42,8 +45,9 @@ Tensor generated(DType dtype, ir::Shape shape, std::function<ir::Value(ir::Graph
   return Tensor(std::make_shared<TensorImpl>(dtype, std::move(shape), std::move(emit)));
 }
 
-Tensor filled(const Shape& shape, const ir::Literal& value, DType dtype, const ir::Where& where) {
-  const ir::Shape lengths = checked_shape(shape, dtype, where);
+Tensor filled(std::string_view function, const Shape& shape, const ir::Literal& value, DType dtype,
+              const ir::Where& where) {
+  const ir::Shape lengths = checked_shape(function, shape, dtype, where);
   const ir::Scalar scalar = with_location(where, [&] { return ir::to_scalar(value, dtype); });
   return generated(dtype, lengths, [=](ir::Graph& g) {
     return ir::broadcast_to(g, g.constant(scalar, where), lengths, where);
@@ -63,16 +67,16 @@ struct Arithmetic {
 }  // namespace frontend
 
 Tensor zeros(const Shape& shape, DType dtype, Where where) {
-  return frontend::filled(shape, {std::int64_t{0}}, dtype, where);
+  return frontend::filled("zeros", shape, {std::int64_t{0}}, dtype, where);
 }
 
 Tensor ones(const Shape& shape, DType dtype, Where where) {
-  return frontend::filled(shape, {std::int64_t{1}}, dtype, where);
+  return frontend::filled("ones", shape, {std::int64_t{1}}, dtype, where);
 }
 
 Tensor full(const Shape& shape, Operand value, std::optional<DType> dtype) {
   if (const auto* number = std::get_if<Operand::Number>(&value.value()))
-    return frontend::filled(shape, {*number}, dtype.value_or(value.dtype()), value.where());
+    return frontend::filled("full", shape, {*number}, dtype.value_or(value.dtype()), value.where());
   const DType t = dtype.value_or(value.dtype());
   return frontend::dispatch({value}, [&](ir::Graph& g, std::span<const ir::Operand> v, const ir::Where& w) {
     ir::Value x = ir::cast(g, frontend::as_value(g, v[0], w), t, w);
@@ -80,7 +84,7 @@ Tensor full(const Shape& shape, Operand value, std::optional<DType> dtype) {
       fail<ShapeError>("full: the value is a number or a tensor with one element, got {}{}", name(g.dtype(x)),
                        g.shape(x).str());
     x = ir::reshape(g, x, {}, w);
-    return ir::broadcast_to(g, x, frontend::checked_shape(shape, t, w), w);
+    return ir::broadcast_to(g, x, frontend::checked_shape("full", shape, t, w), w);
   });
 }
 
@@ -90,8 +94,11 @@ Tensor arange(std::int64_t stop, DType dtype, Where where) {
 
 Tensor arange(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype, Where where) {
   frontend::with_location(where, [&] {
-    if (step == 0) fail<ValueError>("arange: the step from {} to {} is 0", start, stop);
-    if (is_bool(dtype)) fail<DTypeError>("arange: counts in whole numbers or floats, not in bool");
+    if (step == 0)
+      fail<ValueError>("arange: the step from {} to {} is 0; it is the distance between values", start, stop);
+    if (is_bool(dtype))
+      fail<DTypeError>(
+          "arange: counts in whole numbers or floats, not in bool; compare the result with something");
   });
   const std::int64_t distance = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
   const ir::Shape lengths{distance > 0 ? (distance - 1) / stride + 1 : 0};
@@ -106,9 +113,10 @@ Tensor arange(std::int64_t start, std::int64_t stop, std::int64_t step, DType dt
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype, Where where) {
   frontend::with_location(where, [&] {
-    if (!is_float(dtype)) fail<DTypeError>("linspace: gives a float dtype, not {}", name(dtype));
+    if (!is_float(dtype))
+      fail<DTypeError>("linspace: gives a float dtype, not {}; convert the result with astype", name(dtype));
   });
-  const ir::Shape lengths = frontend::checked_shape({count}, dtype, where);
+  const ir::Shape lengths = frontend::checked_shape("linspace", {count}, dtype, where);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   return frontend::generated(dtype, lengths, [=](ir::Graph& g) {
     const frontend::Arithmetic f{g, where};
@@ -122,7 +130,7 @@ Tensor linspace(double start, double stop, std::int64_t count, DType dtype, Wher
 }
 
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype, Where where) {
-  const ir::Shape lengths = frontend::checked_shape({rows, columns.value_or(rows)}, dtype, where);
+  const ir::Shape lengths = frontend::checked_shape("eye", {rows, columns.value_or(rows)}, dtype, where);
   return frontend::generated(dtype, lengths, [=](ir::Graph& g) {
     const ir::Value row = ir::iota(g, lengths, 0, DType::int64, where);
     const ir::Value column = ir::iota(g, lengths, 1, DType::int64, where);
@@ -136,7 +144,7 @@ void check_strides(const void* data, const Shape& shape, const Shape& strides, D
   if (strides.size() != shape.size())
     fail<ShapeError>("from_device: {} strides for the {} axes of [{}]", strides.size(), shape.size(),
                      fmt::join(shape, ", "));
-  const std::int64_t elements = frontend::checked_elements(shape, dtype);
+  const std::int64_t elements = frontend::checked_elements("from_device", shape, dtype);
   if (data == nullptr && elements != 0) fail<ValueError>("from_device: the address is null");
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(dtype)) != 0)
     fail<ValueError>("from_device: the address {} is not a multiple of the {} bytes of {}", fmt::ptr(data),
@@ -146,8 +154,8 @@ void check_strides(const void* data, const Shape& shape, const Shape& strides, D
 }  // namespace
 
 Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType dtype,
-                   std::function<void(void*)> deleter, const Device& device) {
-  check_strides(data, shape, strides, dtype);
+                   std::function<void(void*)> deleter, const Device& device, Where where) {
+  frontend::with_location(where, [&] { check_strides(data, shape, strides, dtype); });
   SINTER_ASSERT(device.name() == "cpu", "Device admits no {}", device.name());
   // The buffer spans the bytes from the lowest to the highest element that the strides reach.
   std::int64_t below = 0, above = 0;
@@ -170,8 +178,8 @@ Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType d
 }
 
 Tensor from_device(void* data, const Shape& shape, DType dtype, std::function<void(void*)> deleter,
-                   const Device& device) {
-  return from_device(data, shape, frontend::row_major(shape), dtype, std::move(deleter), device);
+                   const Device& device, Where where) {
+  return from_device(data, shape, frontend::row_major(shape), dtype, std::move(deleter), device, where);
 }
 
 }  // namespace sinter

@@ -46,18 +46,19 @@ void copy_strided(const std::byte* from, std::span<const std::int64_t> shape,
   }
 }
 
-std::int64_t checked_elements(std::span<const std::int64_t> shape, DType dtype) {
+std::int64_t checked_elements(std::string_view function, std::span<const std::int64_t> shape, DType dtype) {
   std::int64_t elements = 1;
   bool overflow = false, empty = false;
   for (const std::int64_t length : shape) {
-    if (length < 0) fail<ShapeError>("[{}] is not a shape: lengths are not negative", fmt::join(shape, ", "));
+    if (length < 0)
+      fail<ShapeError>("{}: [{}] is not a shape; lengths are not negative", function, fmt::join(shape, ", "));
     empty = empty || length == 0;
     overflow = __builtin_mul_overflow(elements, length, &elements) || overflow;
   }
   if (empty) return 0;
   std::int64_t bytes = 0;
   if (overflow || __builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(dtype)), &bytes))
-    fail<ShapeError>("a tensor of shape [{}] and dtype {} has more bytes than can be addressed",
+    fail<ShapeError>("{}: a tensor of shape [{}] and dtype {} has more bytes than can be addressed", function,
                      fmt::join(shape, ", "), name(dtype));
   return elements;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "ir/scalar.h"
@@ -15,7 +16,8 @@ void copy_strided(const std::byte* from, std::span<const std::int64_t> shape,
                   std::span<const std::int64_t> strides, int size, std::byte* to);
 
 /// Number of elements; ShapeError when a length is negative, or when they would not fit an address space.
-std::int64_t checked_elements(std::span<const std::int64_t> shape, DType dtype);
+/// The message names `function`.
+std::int64_t checked_elements(std::string_view function, std::span<const std::int64_t> shape, DType dtype);
 
 /// The element at `at`.
 ir::Scalar element(DType dtype, const std::byte* at);

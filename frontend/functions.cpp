@@ -46,6 +46,11 @@ ir::Shape as_shape(const Shape& shape) {
   return ir::Shape(std::vector<ir::Dim>(shape.begin(), shape.end()));
 }
 
+/// "squeeze(f32[2, 3])", for messages of functions that are no ops of their own.
+std::string what(const Graph& g, const char* function, ir::Value x) {
+  return fmt::format("{}({}{})", function, name(g.dtype(x)), g.shape(x).str());
+}
+
 /// One function of ir/build.h on one operand.
 template <class F>
 Tensor move(Operand x, const F& f) {
@@ -115,8 +120,7 @@ Tensor permute_dims(Operand x, const std::vector<std::int64_t>& axes) {
 Tensor matrix_transpose(Operand x) {
   return move(std::move(x), [&](Graph& g, ir::Value v, const IrWhere& w) {
     const int rank = g.shape(v).rank();
-    if (rank < 2)
-      fail<ShapeError>("matrix_transpose({}{}): needs two axes or more", name(g.dtype(v)), g.shape(v).str());
+    if (rank < 2) fail<ShapeError>("{}: needs two axes or more", what(g, "matrix_transpose", v));
     std::vector<std::int64_t> axes;
     for (int i = 0; i < rank; ++i) axes.push_back(i);
     std::swap(axes[axes.size() - 2], axes[axes.size() - 1]);
@@ -165,7 +169,8 @@ Tensor join_along_new(std::span<const Operand> tensors, std::int64_t axis) {
     for (const ir::Operand& x : v) values.push_back(as_value(g, x, w));
     if (values.empty()) fail<ValueError>("stack: needs at least one tensor");
     const ir::Shape shape = g.shape(values[0]);
-    const int at = ir::normalize_axis(axis, shape.rank() + 1, "stack");
+    const int at =
+        ir::normalize_axis(axis, shape.rank() + 1, what(g, "stack", values[0]) + " with a new axis");
     std::vector<ir::Dim> dims = shape.dims();
     dims.insert(dims.begin() + at, ir::Dim(1));
     for (ir::Value& value : values) {
@@ -179,6 +184,9 @@ Tensor join_along_new(std::span<const Operand> tensors, std::int64_t axis) {
 }
 
 std::vector<Operand> at_line(const std::vector<Tensor>& tensors, const IrWhere& where) {
+  frontend::with_location(where, [&] {
+    if (tensors.empty()) fail<ValueError>("joining needs at least one tensor");
+  });
   std::vector<Operand> operands;
   for (const Tensor& x : tensors) operands.emplace_back(x, where);
   return operands;
@@ -202,7 +210,8 @@ Tensor stack(const std::vector<Tensor>& tensors, std::int64_t axis, Operand::Whe
 Tensor expand_dims(Operand x, std::int64_t axis) {
   return move(std::move(x), [&](Graph& g, ir::Value v, const IrWhere& w) {
     std::vector<ir::Dim> dims = g.shape(v).dims();
-    const int at = ir::normalize_axis(axis, g.shape(v).rank() + 1, "expand_dims");
+    const int at =
+        ir::normalize_axis(axis, g.shape(v).rank() + 1, what(g, "expand_dims", v) + " with a new axis");
     dims.insert(dims.begin() + at, ir::Dim(1));
     return ir::reshape(g, v, ir::Shape(dims), w);
   });
@@ -216,10 +225,10 @@ Tensor squeeze(Operand x, const Axes& axes) {
       removed[static_cast<std::size_t>(i)] = shape[i].is(1);
     if (!axes.is_all())
       for (const std::int64_t axis : *axes.given()) {
-        const int i = ir::normalize_axis(axis, shape.rank(), "squeeze");
+        const int i = ir::normalize_axis(axis, shape.rank(), what(g, "squeeze", v));
         if (!shape[i].is(1))
-          fail<ShapeError>("squeeze({}{}): axis {} has length {}; only axes of length 1 can be removed",
-                           name(g.dtype(v)), shape.str(), i, shape[i].str());
+          fail<ShapeError>("{}: axis {} has length {}; only axes of length 1 can be removed",
+                           what(g, "squeeze", v), i, shape[i].str());
         removed[static_cast<std::size_t>(i)] = true;
       }
     std::vector<ir::Dim> dims;

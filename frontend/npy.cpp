@@ -37,9 +37,9 @@ Tensor read_elements(const std::string& path, const std::string& bytes, const Np
                      DType dtype) {
   std::int64_t count = 0;
   try {
-    count = frontend::checked_elements(header.shape, dtype);
+    count = frontend::checked_elements(path, header.shape, dtype);
   } catch (const ShapeError& error) {
-    fail<ValueError>("{}: {}", path, error.what());
+    fail<ValueError>("{}", error.what());
   }
   const std::size_t size = static_cast<std::size_t>(count) * static_cast<std::size_t>(size_of(dtype));
   if (bytes.size() - header.end != size)

@@ -1,5 +1,6 @@
 #include "sinter/operand.h"
 
+#include "frontend/errors.h"
 #include "frontend/tensor_impl.h"
 #include "ir/base/check.h"
 #include "ir/scalar.h"
@@ -19,10 +20,12 @@ int Operand::rank() const {
   return tensor ? tensor->rank() : 0;
 }
 
-Operand::Number Operand::whole(std::int64_t value, bool positive) {
-  if (positive && value < 0)
-    fail<ValueError>("the number {} does not fit int64, the widest dtype of whole numbers",
-                     static_cast<std::uint64_t>(value));
+Operand::Number Operand::whole(std::int64_t value, bool positive, const Where& where) {
+  frontend::with_location(where, [&] {
+    if (positive && value < 0)
+      fail<ValueError>("the number {} does not fit int64, the widest dtype of whole numbers",
+                       static_cast<std::uint64_t>(value));
+  });
   return value;
 }
 

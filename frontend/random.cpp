@@ -103,8 +103,14 @@ ir::Value add_random(ir::Graph& g, Distribution distribution, ir::Value key, ir:
 namespace {
 
 Tensor draw(frontend::Distribution distribution, const Shape& shape, DType dtype, Where where) {
+  const char* function = distribution == frontend::Distribution::uniform ? "rand" : "randn";
   where = frontend::effective_line(where);
-  const ir::Shape lengths = frontend::checked_shape(shape, dtype, where);
+  frontend::with_location(where, [&] {
+    if (!is_float(dtype))
+      fail<DTypeError>("{}: gives a float dtype, not {}; convert the result with astype", function,
+                       name(dtype));
+  });
+  const ir::Shape lengths = frontend::checked_shape(function, shape, dtype, where);
   if (frontend::Capture* capture = frontend::current_capture())
     return frontend::with_location(where, [&] {
       const auto [key, counter] = capture->draw(where);

@@ -171,7 +171,7 @@ Tensor from_view(runtime::TensorView view) {
 }
 
 Tensor allocate(DType dtype, std::vector<std::int64_t> shape) {
-  const std::int64_t elements = checked_elements(shape, dtype);
+  const std::int64_t elements = checked_elements("a tensor", shape, dtype);
   runtime::TensorView view;
   view.buffer = runtime::Buffer::allocate(elements * size_of(dtype));
   view.data = view.buffer->data();

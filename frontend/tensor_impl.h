@@ -74,9 +74,9 @@ Tensor allocate(DType dtype, std::vector<std::int64_t> shape);
 /// The shape as numbers; throws UnsupportedError, naming what was wanted, when it has symbols.
 std::vector<std::int64_t> shape_values(const Tensor& x, std::string_view wanted);
 
-/// The shape of a tensor to be made; ShapeError, with the line, when a length is negative or the size
-/// overflows.
-ir::Shape checked_shape(const std::vector<std::int64_t>& shape, DType dtype,
+/// The shape of a tensor that `function` makes; ShapeError, with the line, when a length is negative or the
+/// size overflows.
+ir::Shape checked_shape(std::string_view function, const std::vector<std::int64_t>& shape, DType dtype,
                         const std::source_location& where);
 
 /// Strides of row-major order.

@@ -48,25 +48,27 @@ void manual_seed(std::int64_t seed);
 
 namespace frontend {
 /// A contiguous tensor with a copy of the elements; ShapeError when their number is not that of the shape.
-Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape);
+Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape, const Where& where);
 }  // namespace frontend
 
 /// A copy of `elements` in row-major order. T is the C++ type of a dtype.
 template <class T>
-Tensor from_span(std::span<const T> elements, const Shape& shape) {
-  return frontend::copy_in(elements.data(), static_cast<std::int64_t>(elements.size()), dtype_of<T>, shape);
+Tensor from_span(std::span<const T> elements, const Shape& shape, Where where = Where::current()) {
+  return frontend::copy_in(elements.data(), static_cast<std::int64_t>(elements.size()), dtype_of<T>, shape,
+                           where);
 }
 
 /// A copy of `elements` in row-major order.
 ///
 ///     from_vector<float>({1, 2, 3, 4}, {2, 2})
 template <class T>
-Tensor from_vector(const std::vector<T>& elements, const Shape& shape) {
+Tensor from_vector(const std::vector<T>& elements, const Shape& shape, Where where = Where::current()) {
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no elements to copy from
     const std::vector<unsigned char> bytes(elements.begin(), elements.end());
-    return frontend::copy_in(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::boolean, shape);
+    return frontend::copy_in(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::boolean, shape,
+                             where);
   } else {
-    return from_span<T>(elements, shape);
+    return from_span<T>(elements, shape, where);
   }
 }
 /// The same with one axis.
@@ -80,9 +82,10 @@ Tensor from_vector(const std::vector<T>& elements) {
 /// no tensor uses the memory; until then its contents must not change. Throws ValueError for an address that
 /// is null or not a multiple of the element's size, ShapeError for strides that do not fit the shape.
 Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType dtype,
-                   std::function<void(void*)> deleter = {}, const Device& device = Device{});
+                   std::function<void(void*)> deleter = {}, const Device& device = Device{},
+                   Where where = Where::current());
 /// The same for elements that lie side by side in row-major order.
 Tensor from_device(void* data, const Shape& shape, DType dtype, std::function<void(void*)> deleter = {},
-                   const Device& device = Device{});
+                   const Device& device = Device{}, Where where = Where::current());
 
 }  // namespace sinter

@@ -26,7 +26,7 @@ class Operand {
   Operand(const Var& var, Where where = Where::current());
   template <class N>
   requires std::is_arithmetic_v<N> Operand(N number, Where where = Where::current())
-      : value_(as_number(number)), where_(where) {}
+      : value_(as_number(number, where)), where_(where) {}
 
   const std::variant<Tensor, Number>& value() const { return value_; }
   const Where& where() const { return where_; }
@@ -37,16 +37,16 @@ class Operand {
 
  private:
   template <class N>
-  static Number as_number(N number) {
+  static Number as_number(N number, const Where& where) {
     if constexpr (std::is_same_v<N, bool>)
       return number;
     else if constexpr (std::is_floating_point_v<N>)
       return static_cast<double>(number);
     else
-      return whole(static_cast<std::int64_t>(number), number > N{0});
+      return whole(static_cast<std::int64_t>(number), number > N{0}, where);
   }
   /// `value`, which must be positive if `positive` says so: else the number does not fit 64 bits with sign.
-  static Number whole(std::int64_t value, bool positive);
+  static Number whole(std::int64_t value, bool positive, const Where& where);
 
   std::variant<Tensor, Number> value_;
   Where where_;
