@@ -1,0 +1,43 @@
+#include "sinter/program.h"
+
+#include "frontend/dot.h"
+#include "frontend/output_file.h"
+#include "ir/print.h"
+#include "runtime/program.h"
+
+namespace sinter {
+
+std::string Program::explain() const {
+  return impl_->explain();
+}
+std::string Program::json() const {
+  return impl_->explain_json();
+}
+std::string Program::source() const {
+  return impl_->source();
+}
+int Program::launches() const {
+  return impl_->launches();
+}
+
+std::string Program::text(Stage stage) const {
+  return ir::print(stage == Stage::captured ? impl_->captured() : impl_->optimized());
+}
+
+std::string Program::dot(Stage stage) const {
+  switch (stage) {
+    case Stage::captured:
+      return frontend::dot(impl_->captured());
+    case Stage::optimized:
+      return frontend::dot(impl_->optimized());
+    case Stage::fused:
+      break;
+  }
+  return frontend::dot(impl_->optimized(), impl_->partition(), impl_->summaries());
+}
+
+void Program::write_dot(const std::string& path, Stage stage) const {
+  frontend::write_file(path, dot(stage), "the DOT file");
+}
+
+}  // namespace sinter
