@@ -109,7 +109,24 @@ class BoundEvaluator {
       add_product(node, x, y);
     else
       add_sum(node, x, y);
+    if (ir::is_elementwise(op) && ir::elementwise_info(op).rule == ir::DTypeRule::compare)
+      add_ties(node, x, y);
     if (is_float(y.value.dtype)) add_rounding(node, y);
+  }
+
+  /// Values that their errors may make equal compare either way, which the ends of the errors alone do not
+  /// show.
+  void add_ties(Value node, const std::vector<const Exact*>& x, Bounded& y) const {
+    if (!is_float(x[0]->dtype)) return;
+    for (std::size_t i = 0; i < y.error.size(); ++i) {
+      long double values[2], error = 0;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const std::size_t at = x[k]->shape.empty() ? 0 : i;
+        values[k] = x[k]->reals[at];
+        error += values_[g_.operands(node)[k].id].error[at];
+      }
+      if (error > 0 && std::fabs(values[0] - values[1]) <= error) y.error[i] = infinity;
+    }
   }
 
   bool is_exact(Value v) const {
