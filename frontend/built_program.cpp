@@ -6,22 +6,12 @@
 #include "frontend/graph_key.h"
 #include "frontend/random.h"
 #include "frontend/signature.h"
+#include "frontend/tensor_spec.h"
 #include "frontend/var_impl.h"
 #include "ir/base/check.h"
 
 namespace sinter::frontend {
 namespace {
-
-ir::Shape shape_of(const TensorSpec& spec) {
-  std::vector<ir::Dim> dims;
-  for (const Length& length : spec.shape) {
-    const auto* number = std::get_if<std::int64_t>(&length.value());
-    if (number && *number < 0)
-      fail<ShapeError>("TensorSpec: a length is {}; lengths are not negative", *number);
-    dims.push_back(number ? ir::Dim(*number) : ir::parse_dim(std::get<std::string>(length.value())));
-  }
-  return ir::Shape(std::move(dims));
-}
 
 Tensor stand_in(Capture& capture, const Tensor& x) {
   if (!x.defined()) return x;

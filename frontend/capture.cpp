@@ -16,11 +16,14 @@ std::atomic<std::uint64_t> captures{0};
 Capture::Capture(std::string name) : id_(++captures), graph_(std::move(name)) {}
 
 Tensor Capture::argument(DType dtype, const ir::Shape& shape) {
-  const int index = arguments_++;
+  return argument(fmt::format("x{}", arguments_), dtype, shape);
+}
+
+Tensor Capture::argument(std::string name, DType dtype, const ir::Shape& shape) {
   Slot slot;
   slot.kind = SlotKind::argument;
-  slot.index = index;
-  return tensor(add_input(std::move(slot), fmt::format("x{}", index), dtype, shape, {}));
+  slot.index = arguments_++;
+  return tensor(add_input(std::move(slot), std::move(name), dtype, shape, {}));
 }
 
 ir::Operand Capture::operand(const Operand& x) {

@@ -42,8 +42,9 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Adds an argument and gives the stand-in for it.
+  /// Adds an argument and gives the stand-in for it. Without a name it is x and its number.
   Tensor argument(DType dtype, const ir::Shape& shape);
+  Tensor argument(std::string name, DType dtype, const ir::Shape& shape);
   /// The value of an operand in the graph: nodes as they are, generators by their nodes, memory as a bound
   /// input.
   ir::Operand operand(const Operand& x);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sinter/settings.h"  // the table as text
+
 namespace sinter {
 
 enum class SettingType : std::uint8_t { Flag, Count, Bytes, Text, Choice, List };
@@ -69,11 +71,5 @@ struct SettingInfo {
 };
 
 std::vector<SettingInfo> list_settings();
-
-/// The table in Markdown, as the docs show it: names, types, defaults, meaning.
-std::string settings_markdown();
-
-/// The table with the values in force, as `sinter env` prints it.
-std::string settings_report();
 
 }  // namespace sinter
