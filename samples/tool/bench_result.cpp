@@ -1,0 +1,151 @@
+#include "samples/tool/bench_result.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "samples/bench/machine.h"
+
+namespace tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using bench::Timing;
+
+/// Three digits that count.
+std::string digits(double value) {
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  if (value >= 10) return fmt::format("{:.1f}", value);
+  return value >= 1 ? fmt::format("{:.2f}", value) : fmt::format("{:.3g}", value);
+}
+
+std::string with_spread(const Timing& t) {
+  return fmt::format("{} ({} to {})", digits(t.median), digits(t.p10), digits(t.p90));
+}
+
+bool any_by_hand(const std::vector<BenchResult>& results) {
+  return std::ranges::any_of(results, [](const BenchResult& r) { return r.by_hand.has_value(); });
+}
+
+std::vector<std::string> header(bool with_hand) {
+  std::vector<std::string> cells{"workload",  "eager ms", "fused ms", "ratio",         "GB/s",
+                                 "% of copy", "TFLOP/s",  "launches", "first call ms", "from disk ms"};
+  if (with_hand) cells.insert(cells.begin() + 3, "by hand ms");
+  return cells;
+}
+
+std::vector<std::string> row(const BenchResult& r, bool with_hand) {
+  std::vector<std::string> cells{r.name,
+                                 with_spread(r.eager),
+                                 with_spread(r.fused),
+                                 digits(r.ratio()),
+                                 digits(r.gbps()),
+                                 fmt::format("{:.0f}", r.percent_of_copy()),
+                                 r.flops > 0 ? digits(r.tflops()) : "",
+                                 fmt::format("{} to {}", r.eager_launches, r.fused_launches),
+                                 digits(r.first_call_ms),
+                                 digits(r.first_call_warm_ms)};
+  if (with_hand) cells.insert(cells.begin() + 3, r.by_hand ? with_spread(*r.by_hand) : "");
+  return cells;
+}
+
+std::vector<std::vector<std::string>> table(const std::vector<BenchResult>& results) {
+  const bool with_hand = any_by_hand(results);
+  std::vector<std::vector<std::string>> rows{header(with_hand)};
+  for (const BenchResult& r : results) rows.push_back(row(r, with_hand));
+  return rows;
+}
+
+double median_copy(const std::vector<BenchResult>& results) {
+  std::vector<double> rates;
+  for (const BenchResult& r : results) rates.push_back(r.copy_gbps);
+  std::ranges::sort(rates);
+  return rates[rates.size() / 2];
+}
+
+Json spread_json(const Timing& t) {
+  return {{"p10_ms", t.p10}, {"p90_ms", t.p90}, {"repetitions", t.repetitions}};
+}
+
+}  // namespace
+
+std::string bench_table(const std::vector<BenchResult>& results) {
+  const auto rows = table(results);
+  std::vector<std::size_t> widths(rows[0].size(), 0);
+  for (const auto& cells : rows)
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  std::string text = fmt::format("device {}, copy bandwidth {} GB/s; median (10th to 90th percentile)\n",
+                                 results[0].device, digits(median_copy(results)));
+  for (const auto& cells : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) line += fmt::format("{:<{}}  ", cells[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string bench_json(const std::vector<BenchResult>& results) {
+  Json list = Json::array();
+  for (const BenchResult& r : results) {
+    Json object{{"name", r.name},
+                {"device", r.device},
+                {"eager_ms", r.eager.median},
+                {"fused_ms", r.fused.median},
+                {"ratio", r.ratio()},
+                {"gbps", r.gbps()},
+                {"percent_of_copy", r.percent_of_copy()},
+                {"first_call_ms", r.first_call_ms},
+                {"first_call_warm_ms", r.first_call_warm_ms},
+                {"copy_gbps", r.copy_gbps},
+                {"bytes", r.bytes},
+                {"eager_launches", r.eager_launches},
+                {"fused_launches", r.fused_launches},
+                {"eager_spread", spread_json(r.eager)},
+                {"fused_spread", spread_json(r.fused)},
+                {"inputs", r.inputs}};
+    if (r.flops > 0) object["tflops"] = r.tflops();
+    if (r.by_hand) {
+      object["by_hand_ms"] = r.by_hand->median;
+      object["by_hand_spread"] = spread_json(*r.by_hand);
+    }
+    list.push_back(std::move(object));
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command) {
+  std::string text =
+      fmt::format("# Eager against fused: {}\n\nWritten by `{}`.\n\n", results[0].device, command);
+  for (const std::string& line : bench::describe_machine()) text += fmt::format("- {}\n", line);
+  text += fmt::format(
+      "- copy bandwidth, read plus written, all threads: {} GB/s (median over the workloads)\n\n"
+      "Milliseconds are medians, with the 10th and the 90th percentile; before every repetition the caches "
+      "are "
+      "filled\nwith other data. Eager runs one kernel per operation. GB/s counts every input and output "
+      "once, and "
+      "% of copy\ncompares it with a copy measured just before. First call: capture, passes, compilation and "
+      "one run "
+      "in a fresh\nprocess, with an empty kernel cache and with one that has the kernels.\n\n",
+      digits(median_copy(results)));
+  auto rows = table(results);
+  rows[0].insert(rows[0].begin() + 1, "inputs");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& inputs = results[i].inputs;
+    const std::string shown = inputs.size() > 4 ? fmt::format("{}, {}, {}, and {} more", inputs[0], inputs[1],
+                                                              inputs[2], inputs.size() - 3)
+                                                : fmt::format("{}", fmt::join(inputs, ", "));
+    rows[i + 1].insert(rows[i + 1].begin() + 1, shown);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    text += fmt::format("| {} |\n", fmt::join(rows[i], " | "));
+    if (i > 0) continue;
+    for (std::size_t k = 0; k < rows[0].size(); ++k) text += "|---";
+    text += "|\n";
+  }
+  return text;
+}
+
+}  // namespace tool

@@ -1,0 +1,36 @@
+#include "samples/tool/output.h"
+
+#include <sinter/error.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+namespace tool {
+
+namespace fs = std::filesystem;
+
+void print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0)
+    throw sinter::ValueError(std::string("standard output cannot be written to: ") + std::strerror(errno));
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  fs::path beside = path;
+  beside += "." + std::to_string(::getpid()) + ".tmp";
+  std::ofstream file(beside, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(beside, path, error);
+  if (file && !error) return;
+  const std::string reason = file ? error.message() : std::strerror(errno);
+  fs::remove(beside, error);
+  throw sinter::ValueError(path.string() + " cannot be written: " + reason);
+}
+
+}  // namespace tool

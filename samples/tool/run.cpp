@@ -1,0 +1,189 @@
+// sinter run: inputs from files or drawn from a seed, outputs to files.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "samples/tool/output.h"
+#include "samples/tool/subject.h"
+#include "samples/tool/verbs.h"
+
+namespace tool {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using sinter::Tensor;
+using sinter::ValueError;
+using Given = std::map<std::string, Tensor>;
+
+struct RunOptions {
+  std::string what;
+  SubjectOptions subject;
+  std::vector<std::string> inputs;
+  std::uint64_t seed = 0;
+  std::string output_dir, device, mode = "fused";
+};
+
+const sinter::GraphInput& find_input(const What& what, const std::vector<sinter::GraphInput>& inputs,
+                                     const std::string& name) {
+  std::vector<std::string> names;
+  for (const sinter::GraphInput& input : inputs) {
+    if (input.name == name) return input;
+    names.push_back(input.name);
+  }
+  throw ValueError(
+      fmt::format("--input {}: {} has no such input; it has {}", name, what.name(), fmt::join(names, ", ")));
+}
+
+Given load_inputs(const What& what, const std::vector<std::string>& texts) {
+  const std::vector<sinter::GraphInput> inputs = what.inputs();
+  Given given;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos || sign == 0)
+      throw ValueError(fmt::format("--input {}: must be NAME=FILE.npy", text));
+    const sinter::GraphInput& input = find_input(what, inputs, text.substr(0, sign));
+    const std::string file = text.substr(sign + 1);
+    const bool is_bf16 = input.spec.dtype == sinter::bf16;
+    given.insert_or_assign(input.name, is_bf16 ? sinter::load(file, sinter::bf16) : sinter::load(file));
+  }
+  return given;
+}
+
+std::vector<Tensor> complete_inputs(const Subject& subject, const Given& given, std::uint64_t seed) {
+  std::vector<Tensor> tensors;
+  for (const sinter::GraphInput& input : subject.function.inputs()) {
+    const std::size_t i = tensors.size();
+    const auto found = given.find(input.name);
+    tensors.push_back(found == given.end() ? suite::draw(input, subject.draws[i], seed, i) : found->second);
+  }
+  return tensors;
+}
+
+std::vector<Tensor> run_in_mode(const Subject& subject, const std::vector<Tensor>& inputs,
+                                const RunOptions& options) {
+  if (options.mode == "eager") return subject.function(inputs);
+  if (options.mode == "reference") return subject.function.evaluate(inputs, sinter::Evaluator::reference);
+  if (options.mode == "typed") return subject.function.evaluate(inputs, sinter::Evaluator::typed);
+  return sinter::compile(subject.function,
+                         {.numerics = options.subject.chosen_numerics(), .name = subject.name})(inputs);
+}
+
+/// Names of the outputs as names of files: what could leave the directory or hide is replaced, and no two are
+/// the same.
+std::vector<std::string> file_names(const std::vector<std::string>& outputs) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (std::string name : outputs) {
+    for (char& c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
+    std::string unique = name;
+    for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
+    names.push_back(unique + ".npy");
+  }
+  return names;
+}
+
+/// Writes all files or, when one of them fails, none: into a directory beside their places, from where they
+/// are moved.
+void write_all(const fs::path& directory, const std::vector<std::string>& names,
+               const std::vector<Tensor>& tensors) {
+  const auto check = [&](const fs::path& path, const std::error_code& error) {
+    if (error) throw ValueError(fmt::format("--output-dir: {}: {}", path.string(), error.message()));
+  };
+  std::error_code error;
+  fs::create_directories(directory, error);
+  check(directory, error);
+  for (const std::string& name : names)
+    if (fs::is_directory(directory / name))
+      check(directory / name, std::make_error_code(std::errc::is_a_directory));
+  const fs::path staging = directory / fmt::format(".sinter-{}", ::getpid());
+  fs::create_directory(staging, error);
+  check(staging, error);
+  try {
+    for (std::size_t i = 0; i < names.size(); ++i) sinter::save_npy(tensors[i], staging / names[i]);
+    for (const std::string& name : names) {
+      fs::rename(staging / name, directory / name, error);
+      check(directory / name, error);
+    }
+  } catch (...) {
+    fs::remove_all(staging, error);
+    throw;
+  }
+  fs::remove(staging, error);
+}
+
+/// What came out, for people: dtype and shape, then where it was written or the values themselves.
+std::string report(const std::vector<std::string>& names, const std::vector<Tensor>& outputs,
+                   const std::vector<std::string>& files) {
+  std::string text;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (files.empty()) {
+      text += fmt::format("{}: {}\n", names[i], outputs[i].str());
+      continue;
+    }
+    text += fmt::format("{}: {}[{}] in {}{}\n", names[i], name(outputs[i].dtype()),
+                        fmt::join(outputs[i].shape(), ", "), files[i],
+                        outputs[i].dtype() == sinter::bf16 ? ", as the uint16 of its bits" : "");
+  }
+  return text;
+}
+
+std::string report_json(const RunOptions& options, const std::vector<std::string>& names,
+                        const std::vector<Tensor>& outputs, const std::vector<std::string>& files) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Json output{{"name", names[i]}, {"dtype", name(outputs[i].dtype())}, {"shape", outputs[i].shape()}};
+    if (!files.empty()) output["file"] = files[i];
+    list.push_back(std::move(output));
+  }
+  return Json{{"name", options.what}, {"mode", options.mode}, {"outputs", std::move(list)}}.dump(2) + "\n";
+}
+
+void run(const RunOptions& options) {
+  if (!options.device.empty()) sinter::Device{options.device};  // refuses one that is not there
+  const What what = open_all({options.what}, options.subject.choices()).front();
+  const Given given = load_inputs(what, options.inputs);
+  const Subject subject = what.settle(lengths_from(what.inputs(), given));
+  const std::vector<Tensor> outputs =
+      run_in_mode(subject, complete_inputs(subject, given, options.seed), options);
+  const std::vector<std::string> names = subject.function.outputs();
+  std::vector<std::string> files;
+  if (!options.output_dir.empty()) {
+    const std::vector<std::string> file_names_only = file_names(names);
+    write_all(options.output_dir, file_names_only, outputs);
+    for (const std::string& file : file_names_only) files.push_back(fs::path(options.output_dir) / file);
+  }
+  print(options.subject.json ? report_json(options, names, outputs, files) : report(names, outputs, files));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* verb = app.add_subcommand("run", "runs it");
+  verb->add_option("WHAT", options->what, "a workload, or a file with a graph")->required();
+  options->subject.add_to(*verb);
+  verb->add_option("--input", options->inputs,
+                   "NAME=FILE.npy: an input; those not given are drawn from the seed")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  verb->add_option("--seed", options->seed, "what inputs are drawn from")->check(CLI::NonNegativeNumber);
+  verb->add_option("--output-dir", options->output_dir,
+                   "writes NAME.npy there for every output, bf16 as uint16");
+  verb->add_option("--device", options->device, "where it runs; else the device that is there")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option(
+          "--mode", options->mode,
+          "reference (exact but for the last rounding), typed (an evaluator that rounds at every operation), "
+          "eager (a kernel per operation), fused (the default)")
+      ->check(CLI::IsMember({"reference", "typed", "eager", "fused"}));
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tool
