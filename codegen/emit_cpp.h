@@ -24,8 +24,7 @@ class CppEmitter {
   void sweep(const Walk& walk);
   void visit(const Walk& walk);
   void store(int number);
-  void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores,
-                          const std::vector<int>& folds);
+  void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores);
 
   // emit_cpp_fold.cpp
   void declare_running(const Walk& walk, std::size_t number);

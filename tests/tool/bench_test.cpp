@@ -1,0 +1,73 @@
+// bench: what it reports, not how fast anything is.
+#include "tests/catch.h"
+#include "tests/support/sandbox.h"
+#include "tests/tool/tool.h"
+
+using namespace sinter::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::vector<std::string> quick{"--seconds", "0.05",    "--set", "rows=64",
+                                     "--set",     "cols=64"};
+
+std::vector<std::string> bench(std::vector<std::string> words) {
+  words.insert(words.begin(), "bench");
+  words.insert(words.end(), quick.begin(), quick.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("bench reports every workload as a JSON object") {
+  const auto results = tool_json(bench({"gelu", "linear_gelu", "--set", "dim=32", "--json"}));
+  REQUIRE(results.size() == 2);
+  const auto& gelu = results[0];
+  CHECK(keys(gelu) == std::vector<std::string>{"bytes", "copy_gbps", "device", "eager_launches", "eager_ms",
+                                               "eager_spread", "first_call_ms", "first_call_warm_ms",
+                                               "fused_launches", "fused_ms", "fused_spread", "gbps", "inputs",
+                                               "name", "percent_of_copy", "ratio"});
+  CHECK(gelu["name"] == "gelu");
+  CHECK(gelu["device"] == "cpu");
+  CHECK(gelu["bytes"] == 2 * 64 * 64 * 4);
+  CHECK(gelu["eager_launches"] == 9);
+  CHECK(gelu["fused_launches"] == 1);
+  CHECK(gelu["inputs"][0] == "x: f32[64, 64]");
+  for (const char* key :
+       {"eager_ms", "fused_ms", "gbps", "percent_of_copy", "copy_gbps", "first_call_warm_ms"}) {
+    INFO(key);
+    CHECK(gelu[key].get<double>() > 0);
+  }
+  CHECK(gelu["ratio"].get<double>() ==
+        Approx(gelu["eager_ms"].get<double>() / gelu["fused_ms"].get<double>()));
+  CHECK(gelu["percent_of_copy"].get<double>() ==
+        Approx(100 * gelu["gbps"].get<double>() / gelu["copy_gbps"].get<double>()));
+  CHECK(gelu["first_call_ms"].get<double>() > gelu["first_call_warm_ms"].get<double>());
+  CHECK(gelu["fused_spread"]["repetitions"].get<int>() >= 3);
+  CHECK(gelu["fused_spread"]["p10_ms"].get<double>() <= gelu["fused_ms"].get<double>());
+  CHECK(results[1]["tflops"].get<double>() ==
+        Approx(2.0 * 64 * 64 * 32 / results[1]["fused_ms"].get<double>() / 1e9));
+}
+
+TEST_CASE("bench prints a table, and writes it with the machine it is of") {
+  const TemporaryDirectory directory;
+  const std::string table =
+      tool_output(bench({"gelu", "chain", "--against-handwritten", "--markdown", directory / "cpu.md"}));
+  for (const char* text : {"copy bandwidth", "eager ms", "by hand ms", "\ngelu ", "\nchain ", "60 to 1"})
+    CHECK_THAT(table, ContainsSubstring(text));
+  const std::string document = read_text(directory / "cpu.md");
+  for (const char* text :
+       {"# Eager against fused: cpu", "- processor: ", "- cores: ", "- sinter: ", "- compiler: ",
+        "- OpenBLAS: ", "- date: 20", "| workload | inputs | eager ms |", "| gelu | x: f32[64, 64] |"})
+    CHECK_THAT(document, ContainsSubstring(text));
+}
+
+TEST_CASE("bench takes graphs from files") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.write(
+      "f.graph", "graph @f(%x: f32[M, 8]) {\n  %0 = tanh(%x)\n  %1 = exp(%0)\n  return %1\n}\n");
+  const auto results = tool_json({"bench", file, "--set", "M=16", "--seconds", "0.05", "--json"});
+  CHECK(results[0]["name"] == file);
+  CHECK(results[0]["eager_launches"] == 2);
+  CHECK(results[0]["bytes"] == 2 * 16 * 8 * 4);
+}

@@ -1,0 +1,152 @@
+// list, explain, source, dot, compile: what the tool says of a function without running it.
+#include <algorithm>
+#include <set>
+
+#include "tests/catch.h"
+#include "tests/support/sandbox.h"
+#include "tests/tool/tool.h"
+
+using namespace sinter::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::string own_formula = R"(graph @own(%x: f32[M, 64], %b: f32[64]) where M % 8 == 0 {
+  %0 = add(%x, %b)
+  %1 = tanh(%0)
+  %2 = sum(%1, axes=[1], keepdims=true)
+  %3 = div(%1, %2)
+  return %3
+}
+)";
+
+const std::vector<std::string> targets{"cpu", "cuda"};
+
+}  // namespace
+
+TEST_CASE("list names every workload of the suite once") {
+  const std::vector<std::string> names = workload_names();
+  const std::vector<std::string> wanted{
+      "gelu",        "gelu_erf",       "silu",    "swiglu",      "bias_gelu",     "softmax",
+      "log_softmax", "layernorm",      "rmsnorm", "add_rmsnorm", "cross_entropy", "column_sum",
+      "sum",         "add_transposed", "adamw",   "matmul",      "linear_gelu",   "layernorm_linear_gelu",
+      "mlp",         "cdist",          "chain"};
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  for (const std::string& name : wanted) {
+    INFO(name);
+    CHECK(std::ranges::find(names, name) != names.end());
+  }
+  const std::string table = tool_output({"list"});
+  for (const std::string& name : names) CHECK_THAT(table, ContainsSubstring(name + " "));
+}
+
+TEST_CASE("explain says what runs, in words and as JSON") {
+  const std::string text = tool_output({"explain", "softmax"});
+  CHECK_THAT(text, ContainsSubstring("softmax: 1 launches fused, 5 eager"));
+  CHECK_THAT(text, ContainsSubstring("schedule row"));
+  CHECK_THAT(text, ContainsSubstring("67108864"));
+
+  const auto facts = tool_json({"explain", "mlp", "--json"});
+  CHECK(keys(facts) == std::vector<std::string>{"boundaries", "eager_launches", "gemms", "kernels",
+                                                "launches", "peak_bytes"});
+  CHECK(facts["gemms"].size() == 4);
+  CHECK(facts["gemms"][0]["m"] == 128);
+  CHECK(facts["gemms"][0]["n"] == 512);
+  CHECK(facts["gemms"][0]["k"] == 512);
+  CHECK(facts["gemms"][0]["batch"] == 1);
+  CHECK(facts["gemms"][0]["dtype"] == "f32");
+  CHECK(facts["launches"] == 8);
+  for (const auto& kernel : facts["kernels"])
+    for (const char* key : {"name", "ops", "schedule", "bytes_read", "bytes_written"}) {
+      INFO(key);
+      CHECK(kernel.contains(key));
+    }
+  for (const auto& boundary : facts["boundaries"])
+    for (const char* key : {"from", "to", "reason"}) {
+      INFO(key);
+      CHECK(boundary.contains(key));
+    }
+}
+
+TEST_CASE("what needs one pass over memory is one kernel on either target") {
+  const std::string what = GENERATE("gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "softmax",
+                                    "log_softmax", "layernorm", "rmsnorm", "add_rmsnorm", "cross_entropy",
+                                    "adamw", "add_transposed", "column_sum", "sum", "chain");
+  for (const std::string& target : targets)
+    for (const char* dtype : {"f32", "bf16", "f16"}) {
+      INFO(what << " for " << target << " in " << dtype);
+      const auto facts =
+          tool_json({"explain", what, "--target", target, "--set", std::string("dtype=") + dtype, "--json"});
+      CHECK(facts["launches"] == 1);
+      CHECK(facts["kernels"].size() == 1);
+      CHECK(facts["gemms"].empty());
+      CHECK(facts["boundaries"].empty());
+    }
+}
+
+TEST_CASE("a formula of one's own, with a length of no value, is one kernel as well") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.write("own.graph", own_formula);
+  for (const std::string& target : targets) {
+    INFO(target);
+    const auto facts = tool_json({"explain", file, "--target", target, "--json"});
+    CHECK(facts["launches"] == 1);
+    CHECK(facts["eager_launches"] == 4);
+    CHECK_FALSE(facts["kernels"][0]["bytes_written"].is_number());
+  }
+  const auto facts = tool_json({"explain", file, "--set", "M=16", "--json"});
+  CHECK(facts["kernels"][0]["bytes_written"] == 16 * 64 * 4);
+}
+
+TEST_CASE("lengths of a workload may be symbols") {
+  const auto facts = tool_json({"explain", "gelu", "--set", "rows=M", "--json"});
+  CHECK(facts["launches"] == 1);
+  CHECK_FALSE(facts["kernels"][0]["bytes_read"].is_number());
+  const auto known =
+      tool_json({"explain", "gelu", "--set", "rows=M", "--set", "M=2", "--set", "cols=3", "--json"});
+  CHECK(known["kernels"][0]["bytes_read"] == 2 * 3 * 4);
+}
+
+TEST_CASE("source prints what the target's compiler is given") {
+  const std::string cuda = tool_output({"source", "gelu", "--target", "cuda", "--arch", "sm_90a"});
+  CHECK_THAT(cuda, ContainsSubstring("__global__"));
+  CHECK_THAT(cuda, !ContainsSubstring("#include"));
+  CHECK(tool_output({"source", "gelu", "--arch", "sm_90a"}) == cuda);
+  const std::string cpu = tool_output({"source", "gelu", "--target", "cpu"});
+  CHECK_THAT(cpu, !ContainsSubstring("__global__"));
+  CHECK_THAT(cpu, ContainsSubstring("tanh"));
+  const auto json = tool_json({"source", "gelu", "--target", "cpu", "--json"});
+  CHECK(json["source"] == cpu);
+  CHECK(json["target"] == "cpu");
+}
+
+TEST_CASE("dot shows the graph at every stage, on standard output or in a file") {
+  for (const char* stage : {"captured", "optimized", "fused"}) {
+    INFO(stage);
+    const std::string text = tool_output({"dot", "softmax", "--stage", stage});
+    CHECK_THAT(text, ContainsSubstring("digraph"));
+    CHECK((text.find("cluster_k0") != std::string::npos) == (std::string(stage) == "fused"));
+  }
+  const TemporaryDirectory directory;
+  CHECK(tool_output({"dot", "softmax", "-o", directory / "softmax.dot"}).empty());
+  CHECK(read_text(directory / "softmax.dot") == tool_output({"dot", "softmax"}));
+  CHECK(directory.names() == std::vector<std::string>{"softmax.dot"});
+  CHECK(tool_json({"dot", "softmax", "--json"})["dot"] == tool_output({"dot", "softmax"}));
+}
+
+TEST_CASE("what only the CUDA backend can say is refused in words") {
+  const ToolRun ptx = run_tool({"source", "gelu", "--target", "cuda", "--ptx"});
+  CHECK(ptx.exit_code == 1);
+  CHECK(ptx.out.empty());
+  CHECK_THAT(ptx.err, ContainsSubstring("CUDA backend"));
+  const ToolRun compile = run_tool({"compile", "gelu"});
+  CHECK(compile.exit_code == 1);
+  CHECK(compile.out.empty());
+  CHECK_THAT(compile.err, ContainsSubstring("CUDA backend"));
+}
+
+TEST_CASE("numeric modes are chosen on the command line or by the setting") {
+  const std::string chosen = tool_output({"source", "gelu", "--numerics", "strict"});
+  CHECK(chosen != tool_output({"source", "gelu"}));
+  CHECK(run_tool({"source", "gelu"}, {{"SINTER_NUMERICS", "strict"}}).out == chosen);
+}
