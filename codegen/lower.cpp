@@ -339,8 +339,9 @@ class Lowering {
     auto weight = [](Op op) { return ir::is_elementwise(op) ? ir::elementwise_info(op).flops : 100; };
     while (ops.size() > most) ops.erase(std::ranges::min_element(ops, {}, weight));
     if (ops.empty()) ops.push_back(g_.op(group_.nodes.back()));
-    std::string text = group_.nodes.size() > 1 ? "fused" : "";
-    for (Op op : ops) text += fmt::format("{}{}", text.empty() ? "" : "_", name(op));
+    // The prefix keeps the name apart from the functions of the C library, which kernels may call.
+    std::string text = group_.nodes.size() > 1 ? "fused" : "single";
+    for (Op op : ops) text += fmt::format("_{}", name(op));
     return text;
   }
 
