@@ -242,7 +242,7 @@ void CppEmitter::row_values(const std::vector<int>& values) {
   if (values.empty()) return;
   for (int v : values) lines_.add(fmt::format("alignas(64) {} row{}{};", type_name(value(v).dtype), v, tile()));
   open_columns();
-  restore_row_values(values, {});
+  restore_row_values(values, {}, {});
   for (int v : values) {
     body_.declare(v);
     lines_.add(fmt::format("row{}[c] = v{};", v, v));
@@ -250,9 +250,10 @@ void CppEmitter::row_values(const std::vector<int>& values) {
   close_columns();
 }
 
-/// In a loop over the columns of a tile: the row's values that these values and stores use, and that are not among
-/// them.
-void CppEmitter::restore_row_values(const std::vector<int>& values, const std::vector<int>& stores) {
+/// In a loop over the columns of a tile: the row's values that these values, stores and folds use, and that are not
+/// among them.
+void CppEmitter::restore_row_values(const std::vector<int>& values, const std::vector<int>& stores,
+                                    const std::vector<int>& folds) {
   if (tile_ == 1) return;
   std::vector<int> used;
   auto use = [&](int v) {
@@ -261,20 +262,21 @@ void CppEmitter::restore_row_values(const std::vector<int>& values, const std::v
   };
   for (int v : values) for_each_operand(k_, v, use);
   for (int s : stores) use(k_.stores[static_cast<std::size_t>(s)].value);
+  for (int v : folds) use(value(v).operands[0]);
   for (int v : used) lines_.add(fmt::format("const {} v{} = row{}[c];", type_name(value(v).dtype), v, v));
 }
 
 void CppEmitter::row_stores() {
   if (staging_.row_stores.empty()) return;
   open_columns();
-  restore_row_values({}, staging_.row_stores);
+  restore_row_values({}, staging_.row_stores, {});
   for (int s : staging_.row_stores) store(s);
   close_columns();
 }
 
 /// What a walk does at one element, `f` its number in the row.
 void CppEmitter::visit(const Walk& w) {
-  restore_row_values(w.values, w.stores);
+  restore_row_values(w.values, w.stores, w.folds);
   const std::string place = tile_ > 1 ? fmt::format("f * {} + c", tile_) : split_ != 0 ? "row * " + row_length_ + " + f" : "f";
   for (int v : w.restored) lines_.add(fmt::format("const {} v{} = kept{}[{}];", type_name(value(v).dtype), v, v, place));
   for (int v : w.values) body_.declare(v);

@@ -24,7 +24,8 @@ class CppEmitter {
   void sweep(const Walk& walk);
   void visit(const Walk& walk);
   void store(int number);
-  void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores);
+  void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores,
+                          const std::vector<int>& folds);
 
   // emit_cpp_fold.cpp
   void declare_running(const Walk& walk, std::size_t number);

@@ -1,7 +1,6 @@
 #include "ir/dim.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -23,9 +22,19 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   return r;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_name(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 }  // namespace
 
 Dim Dim::symbol(std::string name) {
+  if (name.empty() || is_digit(name[0]) || !std::ranges::all_of(name, is_name))
+    fail<ValueError>("'{}' cannot name a length: write letters, digits and '_', not beginning with a digit",
+                     name);
   Polynomial p;
   p[{std::move(name)}] = 1;
   return from(std::move(p));
@@ -59,7 +68,9 @@ Dim operator+(const Dim& a, const Dim& b) {
   return Dim::from(std::move(sum));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
+Dim operator-(const Dim& a, const Dim& b) {
+  return a + b * Dim(-1);
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return checked_mul(a.constant_, b.constant_);
@@ -177,18 +188,18 @@ struct DimParser {
     return true;
   }
   [[noreturn]] void refuse() const {
-    fail<ValueError>("'{}' is not a length: write a number, a symbol, or a sum of products such as 2*M + 1", text);
+    fail<ValueError>("'{}' is not a length: write a number, a symbol, or a sum of products such as 2*M + 1",
+                     text);
   }
   Dim factor() {
     spaces();
     const std::size_t begin = at;
-    if (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) {
+    if (at < text.size() && is_digit(text[at])) {
       std::int64_t value = 0;
-      for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at)
+      for (; at < text.size() && is_digit(text[at]); ++at)
         value = checked_add(checked_mul(value, 10), text[at] - '0');
       return value;
     }
-    auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     while (at < text.size() && is_name(text[at])) ++at;
     if (at == begin) refuse();
     return Dim::symbol(std::string(text.substr(begin, at - begin)));
@@ -216,6 +227,8 @@ struct DimParser {
 
 }  // namespace
 
-Dim parse_dim(std::string_view text) { return DimParser{text}.sum(); }
+Dim parse_dim(std::string_view text) {
+  return DimParser{text}.sum();
+}
 
 }  // namespace sinter::ir

@@ -25,6 +25,7 @@ struct Facts {
 class Dim {
  public:
   Dim(std::int64_t value = 0) : constant_(value) {}
+  /// Throws ValueError unless the name is of letters, digits and '_', not beginning with a digit.
   static Dim symbol(std::string name);
 
   bool is_constant() const { return !poly_; }

@@ -42,6 +42,12 @@ TEST_CASE("what is no length is refused") {
   }
 }
 
+TEST_CASE("a symbol is a word") {
+  for (const char* name : {"", "2M", "M N", "M*N", "-M", "\u00fc", "M\n"})
+    CHECK_THROWS_AS(Dim::symbol(name), ValueError);
+  CHECK(Dim::symbol("batch_2").str() == "batch_2");
+}
+
 TEST_CASE("lengths divide exactly or not at all") {
   CHECK((m * n * 6).divided_by(n * 2) == m * 3);
   CHECK((m * m - 1).divided_by(m + 1) == m - 1);

@@ -65,7 +65,11 @@ const std::vector<Candidate>& candidates() {
       shifted_by(-1),
       shifted([](std::size_t i) { return i % 2 ? 1 : -1; }),
       shifted([](std::size_t i) { return i % 2 ? -1 : 1; }),
-      {[](std::size_t, long double v, double e) { return std::isfinite(v) && e >= std::fabs(v) ? 0.0L : v; },
+      // The whole number within reach: poles, ends of domains, and exponents that decide whether there is a
+      // value.
+      {[](std::size_t, long double v, double e) {
+         return std::isfinite(v) && e >= std::fabs(v - std::nearbyint(v)) ? std::nearbyint(v) : v;
+       },
        [](std::size_t, std::int64_t v, double) { return v; }},
       unknown(std::numeric_limits<long double>::quiet_NaN(), 1),
       unknown(infinity, 1),
@@ -109,7 +113,24 @@ class BoundEvaluator {
       add_product(node, x, y);
     else
       add_sum(node, x, y);
+    if (ir::is_elementwise(op) && ir::elementwise_info(op).rule == ir::DTypeRule::compare)
+      add_ties(node, x, y);
     if (is_float(y.value.dtype)) add_rounding(node, y);
+  }
+
+  /// Values that their errors may make equal compare either way, which the ends of the errors alone do not
+  /// show.
+  void add_ties(Value node, const std::vector<const Exact*>& x, Bounded& y) const {
+    if (!is_float(x[0]->dtype)) return;
+    for (std::size_t i = 0; i < y.error.size(); ++i) {
+      long double values[2], error = 0;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const std::size_t at = x[k]->shape.empty() ? 0 : i;
+        values[k] = x[k]->reals[at];
+        error += values_[g_.operands(node)[k].id].error[at];
+      }
+      if (error > 0 && std::fabs(values[0] - values[1]) <= error) y.error[i] = infinity;
+    }
   }
 
   bool is_exact(Value v) const {
@@ -118,7 +139,7 @@ class BoundEvaluator {
            std::ranges::none_of(values_[v.id].value.reals, nan);
   }
 
-  /// How far each result is from y when operand k is the candidate.
+  /// How far each result is from y when operand k, wherever it stands, is the candidate.
   std::vector<double> influence(Value node, std::vector<const Exact*> x, std::size_t k,
                                 const Candidate& candidate, const Exact& y) const {
     const std::vector<double>& error = values_[g_.operands(node)[k].id].error;
@@ -129,7 +150,8 @@ class BoundEvaluator {
     for (std::size_t i = 0; i < other.wholes.size(); ++i)
       if (error[i] != 0)
         other.wholes[i] = ir::wrap(other.dtype, candidate.whole(i, other.wholes[i], error[i]));
-    x[k] = &other;
+    for (std::size_t j = 0; j < x.size(); ++j)
+      if (g_.operands(node)[j] == g_.operands(node)[k]) x[j] = &other;
     const Exact result = ir::evaluate_reference_node(g_, node, x);
     std::vector<double> distances(error.empty() ? 0 : static_cast<std::size_t>(y.elements()));
     for (std::size_t i = 0; i < distances.size(); ++i) distances[i] = distance(result, y, i);
@@ -137,7 +159,9 @@ class BoundEvaluator {
   }
 
   void add_influence(Value node, const std::vector<const Exact*>& x, std::size_t k, Bounded& y) const {
-    if (is_exact(g_.operands(node)[k])) return;
+    const std::span<const Value> operands = g_.operands(node);
+    const bool seen = std::ranges::find(operands.first(k), operands[k]) != operands.first(k).end();
+    if (seen || is_exact(operands[k])) return;
     std::vector<double> most(y.error.size(), 0);
     auto include = [&](std::vector<double>& most, const Candidate& candidate) {
       const std::vector<double> distances = influence(node, x, k, candidate, y.value);
