@@ -29,7 +29,7 @@ std::string Program::dot(Stage stage) const {
     case Stage::captured:
       return frontend::dot(impl_->captured());
     case Stage::optimized:
-      return frontend::dot(impl_->optimized());
+      return frontend::dot(impl_->optimized(), "optimized");
     case Stage::fused:
       break;
   }
