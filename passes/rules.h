@@ -21,11 +21,13 @@ enum class RuleClass : std::uint8_t {
   shape,      // moves elements without a change to any; every mode
   function,   // as accurate as what it replaces promises, with its special values, but not the same bits; not
               // strict
+  narrow,     // no less accurate once rounded to 16 bits; standard where the value ends in 16 bits, and fast
   real_only,  // true of real numbers: rounding, overflow, NaN or -0.0 may differ; fast
 };
 
 std::string_view name(RuleClass c);
-bool allowed(RuleClass c, Numerics numerics);
+/// `ends_narrow`: the value is f32 and ends in 16 bits (see narrow_values).
+bool allowed(RuleClass c, Numerics numerics, bool ends_narrow = false);
 
 /// Kinds of dtypes that a rule holds for: of its letter x, or of the result where there is none.
 enum RuleTypes : unsigned {

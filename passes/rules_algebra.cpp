@@ -18,6 +18,12 @@ bool is_power_of_two(Scalar k) {
   return std::abs(exponent - 1) <= limit;
 }
 
+/// Twice k neither overflows nor loses bits.
+bool is_moderate(Scalar k) {
+  const long double v = std::fabs(k.real());
+  return v >= 0x1p-64L && v <= 0x1p64L;
+}
+
 bool is_normal(Scalar k) {
   const long double v = std::fabs(k.real());
   const long double least = k.dtype == DType::f64 ? 0x1p-1022L : k.dtype == DType::f16 ? 0x1p-14L : 0x1p-126L;
@@ -144,6 +150,10 @@ constexpr std::array rules{
   AlgebraRule{"pow_cube",         function, floats, "pow(x, 3)",                 "mul(mul(x, x), x)"},
   AlgebraRule{"pow_minus_one",    function, floats, "pow(x, -1)",                "reciprocal(x)"},
   AlgebraRule{"pow_of_two",       function, floats, "pow(2, x)",                 "exp2(x)"},
+  // 1 + tanh(u) = 2 sigmoid(2u), without the cancellation at negative u and with one exp in place of a tanh.
+  AlgebraRule{"one_plus_tanh_of_product", narrow, floats, "add(tanh(mul(x, k)), 1)", "div(2, add(exp(mul(x, mul(k, -2))), 1))", is_moderate, "2^-64 <= |k| <= 2^64"},
+  AlgebraRule{"one_plus_tanh",    narrow, floats, "add(tanh(x), 1)",             "div(2, add(exp(mul(x, -2)), 1))"},
+  AlgebraRule{"one_minus_tanh",   narrow, floats, "sub(1, tanh(x))",             "div(2, add(exp(mul(x, 2)), 1))"},
   // What is true of real numbers only.
   AlgebraRule{"real_add_zero",    real_only, floats, "add(x, 0)",                "x"},
   AlgebraRule{"real_zero_sub",    real_only, floats, "sub(0, x)",                "neg(x)"},
@@ -182,19 +192,23 @@ std::string_view name(RuleClass c) {
       return "shape";
     case function:
       return "function";
+    case narrow:
+      return "narrow";
     case real_only:
       break;
   }
   return "real only";
 }
 
-bool allowed(RuleClass c, Numerics numerics) {
+bool allowed(RuleClass c, Numerics numerics, bool ends_narrow) {
   switch (c) {
     case exact:
     case shape:
       return true;
     case function:
       return numerics != Numerics::strict;
+    case narrow:
+      return numerics == Numerics::fast || (numerics == Numerics::standard && ends_narrow);
     case real_only:
       break;
   }

@@ -60,6 +60,9 @@ ops match in either order.
 ## Function: as accurate as what it replaces promises, with the same special values; standard and fast
 
 {}
+## Narrow: no less accurate once rounded to 16 bits; standard where the value ends in 16 bits, and fast
+
+{}
 ## Real only: true of real numbers, while rounding, overflow, NaN or -0.0 may differ; fast
 
 {}
@@ -72,7 +75,7 @@ ops match in either order.
 ## Combinations
 
 {})",
-      algebra_table(RuleClass::exact), algebra_table(RuleClass::function),
+      algebra_table(RuleClass::exact), algebra_table(RuleClass::function), algebra_table(RuleClass::narrow),
       algebra_table(RuleClass::real_only), coded_table(cast_rules()), coded_table(movement_rules()),
       coded_table(composition_rules()));
 }

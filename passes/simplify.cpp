@@ -5,6 +5,7 @@
 
 #include "ir/rewrite.h"
 #include "passes/fold_constants.h"
+#include "passes/narrow_values.h"
 #include "passes/precision.h"
 #include "passes/rules.h"
 
@@ -55,8 +56,9 @@ class Simplifier {
       : graph_(graph), numerics_(numerics), precision_decided_(precision_decided) {}
 
   /// The simplest form of a node of the new graph, of the same dtype and shape.
-  Value simplified(Value v, std::source_location where) {
+  Value simplified(Value v, bool ends_narrow, std::source_location where) {
     where_ = where;
+    ends_narrow_ = ends_narrow;
     budget_ = max_applications;
     return simplified(v);
   }
@@ -109,7 +111,7 @@ class Simplifier {
       if (const Value next = apply(rule, v); next.valid()) return next;
     const RuleContext context{graph_, precision_decided_, make_};
     for (const CodedRule* rule : entry.coded) {
-      if (!allowed(rule->rule_class, numerics_)) continue;
+      if (!allowed(rule->rule_class, numerics_, ends_narrow_)) continue;
       if (const Value next = rule->apply(context, v); next.valid() && next != v) return next;
     }
     return {};
@@ -117,7 +119,7 @@ class Simplifier {
 
   Value apply(const ParsedRule& parsed, Value v) {
     const AlgebraRule& rule = *parsed.rule;
-    if (!allowed(rule.rule_class, numerics_)) return {};
+    if (!allowed(rule.rule_class, numerics_, ends_narrow_)) return {};
     PatternBindings bindings;
     if (!match(graph_, v, parsed.from, bindings)) return {};
     if (!admits(rule.types, graph_.dtype(bindings['x'].valid() ? bindings['x'] : v))) return {};
@@ -130,6 +132,7 @@ class Simplifier {
   Numerics numerics_;
   bool precision_decided_;
   std::source_location where_;
+  bool ends_narrow_ = false;  // of the node visited, which whatever is made in its place feeds
   int depth_ = 0;
   int budget_ = 0;
   std::function<Value(Op, std::span<const Value>, const ir::Attrs&)> make_ =
@@ -141,10 +144,12 @@ class Simplifier {
 }  // namespace
 
 Graph simplify(const Graph& graph, const PassContext& context) {
+  const bool decided = precision_is_decided(graph);
+  const std::vector<bool> narrow = narrow_values(graph);
   std::optional<Simplifier> simplifier;
-  return ir::rewrite(graph, [&, decided = precision_is_decided(graph)](ir::Rewriter& r, Value old) {
+  return ir::rewrite(graph, [&](ir::Rewriter& r, Value old) {
     if (!simplifier) simplifier.emplace(r.to, context.numerics, decided);
-    return simplifier->simplified(r.copy(old), graph[old].location);
+    return simplifier->simplified(r.copy(old), narrow[old.id], graph[old].location);
   });
 }
 

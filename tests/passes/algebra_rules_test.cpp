@@ -10,6 +10,7 @@
 #include "passes/simplify.h"
 #include "tests/catch.h"
 #include "tests/passes/samples.h"
+#include "tests/support/compare.h"
 
 namespace sinter::passes {
 namespace {
@@ -169,9 +170,39 @@ TEST_CASE("a function rule is within what the function promises, with its specia
   }
 }
 
-TEST_CASE("a real-only rule holds for real numbers") {
+TEST_CASE("a narrow rule is within 0.52 units in the last place once rounded to 16 bits") {
   for (const AlgebraRule& rule : algebra_rules()) {
-    if (rule.rule_class != RuleClass::real_only) continue;
+    if (rule.rule_class != RuleClass::narrow) continue;
+    const Pattern from = parse_pattern(rule.from), to = parse_pattern(rule.to);
+    for (DType t : {DType::f16, DType::bf16})
+      for (double k : {1.0, 0.79788456, -3.0, 1e-6}) {
+        const std::array constants{Scalar::from_real(f32, k), Scalar{}, Scalar{}};
+        auto left = build(from, from, f32, constants, f32, samples),
+             right = build(to, from, f32, constants, f32, samples);
+        REQUIRE((left && right));
+        const Array values = testing::operand_samples(t, 0, samples);
+        for (std::int64_t i = 0; i < values.elements(); ++i) left->inputs[0].set(i, values.at(i).cast(f32));
+        // Both sides are the same function; the right one does not cancel even in long double.
+        const ir::Exact exact = ir::evaluate_reference(right->graph, left->inputs)[0];
+        const Array got = ir::evaluate_typed(right->graph, left->inputs)[0];
+        for (std::int64_t i = 0; i < got.elements(); ++i) {
+          const long double expected = exact.reals[static_cast<std::size_t>(i)],
+                            stored = got.at(i).cast(t).real();
+          if (std::isnan(expected) && std::isnan(stored)) continue;
+          const long double unit = testing::ulp(t, expected);
+          const bool flushed = std::fabs(expected) < 0x1p-126L && stored == 0;
+          if (std::fabs(stored - expected) <= 0.52L * unit || flushed) continue;
+          FAIL(rule.name << " in " << name(t) << " at " << static_cast<double>(values.at(i).real())
+                         << ", k = " << k << ": " << static_cast<double>(stored) << ", not "
+                         << static_cast<double>(expected));
+        }
+      }
+  }
+}
+
+TEST_CASE("a narrow or real-only rule holds for real numbers") {
+  for (const AlgebraRule& rule : algebra_rules()) {
+    if (rule.rule_class != RuleClass::real_only && rule.rule_class != RuleClass::narrow) continue;
     const Pattern from = parse_pattern(rule.from), to = parse_pattern(rule.to);
     const std::array constants{Scalar::from_real(f64, 1.25), Scalar::from_real(f64, 0.75),
                                Scalar::from_real(f64, 3)};

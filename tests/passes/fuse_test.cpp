@@ -13,14 +13,17 @@ using passes::Partition;
 
 namespace {
 
-Partition fuse_text(const char* text) { return fuse(ir::parse(text)); }
+Partition fuse_text(const char* text) {
+  return fuse(ir::parse(text));
+}
 
 std::size_t kernels(const Partition& p) {
   return static_cast<std::size_t>(std::ranges::count(p.groups, GroupKind::kernel, &passes::Group::kind));
 }
 
 bool has_reason(const Partition& p, const std::string& part) {
-  return std::ranges::any_of(p.boundaries, [&](const passes::Boundary& b) { return b.reason.find(part) != std::string::npos; });
+  return std::ranges::any_of(
+      p.boundaries, [&](const passes::Boundary& b) { return b.reason.find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -155,8 +158,10 @@ TEST_CASE("a product keeps to itself, and what surrounds it is fused") {
 }
 
 TEST_CASE("movement alone launches nothing, but for what no strides express") {
-  CHECK(fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) return %0 }").groups.empty());
-  CHECK(fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) %1 = reshape(%0, shape=[128]) return %1 }")
+  CHECK(
+      fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) return %0 }").groups.empty());
+  CHECK(fuse_text("graph @g(%x: f32[8, 16]) { %0 = permute_dims(%x, axes=[1, 0]) %1 = reshape(%0, "
+                  "shape=[128]) return %1 }")
             .groups.size() == 1);
   CHECK(fuse_text("graph @g(%x: f32[8]) { %0 = concat(%x, %x, axis=0) return %0 }").groups.size() == 1);
 }
@@ -172,8 +177,7 @@ TEST_CASE("groups run in an order in which their inputs are there") {
   })");
   std::vector<ir::Value> written;
   for (const passes::Group& group : p.groups) {
-    for (ir::Value v : group.inputs)
-      CHECK((v.id == 0 || std::ranges::find(written, v) != written.end()));
+    for (ir::Value v : group.inputs) CHECK((v.id == 0 || std::ranges::find(written, v) != written.end()));
     written.insert(written.end(), group.outputs.begin(), group.outputs.end());
   }
 }

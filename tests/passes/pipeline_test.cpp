@@ -24,7 +24,7 @@ std::string optimized(std::string_view text, Numerics numerics = Numerics::stand
   return normal_form(optimize(ir::parse(text), {numerics}));
 }
 
-TEST_CASE("gelu in bf16 becomes a chain in f32 with contracted products") {
+TEST_CASE("gelu in bf16 becomes a chain in f32 with contracted products and one exp") {
   CHECK(optimized(R"(graph @gelu(%x: bf16[M, 64]) {
     %cube = mul(mul(mul(%x, 0.044677734375), %x), %x)
     %t = tanh(mul(add(%x, %cube), 0.796875))
@@ -32,9 +32,24 @@ TEST_CASE("gelu in bf16 becomes a chain in f32 with contracted products") {
   })") == normal_form(R"(graph @gelu(%x: bf16[M, 64]) {
     %w = cast(%x, dtype=f32)
     %inner = fma(mul(mul(%w, 0.044677734375), %w), %w, %w)
-    %t = tanh(mul(%inner, 0.796875))
-    return cast(mul(mul(%w, 0.5), add(1, %t)), dtype=bf16)
+    %gate = div(2, add(exp(mul(%inner, -1.59375)), 1))
+    return cast(mul(mul(%w, 0.5), %gate), dtype=bf16)
   })"));
+}
+
+TEST_CASE("1 + tanh stays what it is where the result is f32 or a comparison sees it") {
+  const std::string text = testing::returning("%x: f32[4]", "add(tanh(%x), 1)");
+  CHECK(optimized(text) == normal_form(text));
+  CHECK(optimized(R"(graph @g(%x: bf16[4]) {
+    %t = add(tanh(%x), 1)
+    return %t, cast(add(tanh(cast(%x, dtype=f32)), 1), dtype=f32)
+  })")
+            .find("tanh") != std::string::npos);
+  const std::string strict = R"(graph @g(%x: bf16[4]) {
+    return add(tanh(%x), 1)
+  })";
+  CHECK(optimized(strict, Numerics::strict).find("tanh") != std::string::npos);
+  CHECK(optimized(strict).find("tanh") == std::string::npos);
 }
 
 TEST_CASE("softmax in f32 is left as it is written, but for the scalars") {
