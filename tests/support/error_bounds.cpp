@@ -37,6 +37,11 @@ struct Candidate {
   std::function<std::int64_t(std::size_t i, std::int64_t value, double error)> whole;
 };
 
+/// The sum as whole-number operations have it: wrapped.
+std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 /// Shifted by a part of the error; the sign of a NaN is anyone's guess.
 template <class Part>
 Candidate shifted(Part part) {
@@ -45,7 +50,7 @@ Candidate shifted(Part part) {
             return std::isinf(e) ? v : v + part(i) * e;
           },
           [part](std::size_t i, std::int64_t v, double e) {
-            return std::isinf(e) ? v : v + static_cast<std::int64_t>(part(i) * e);
+            return std::isinf(e) ? v : wrapped_sum(v, ir::saturate(int64, part(i) * e));
           }};
 }
 
@@ -56,7 +61,7 @@ Candidate shifted_by(double part) {
 /// Where nothing is known of a value, it may be anything.
 Candidate unknown(long double real, std::int64_t step) {
   return {[real](std::size_t, long double v, double e) { return std::isinf(e) ? real : v; },
-          [step](std::size_t, std::int64_t v, double e) { return std::isinf(e) ? v + step : v; }};
+          [step](std::size_t, std::int64_t v, double e) { return std::isinf(e) ? wrapped_sum(v, step) : v; }};
 }
 
 const std::vector<Candidate>& candidates() {
