@@ -59,18 +59,18 @@ std::string BodyPrinter::buffer(int number) const {
   return fmt::format("{}{}", kernel_.buffers[static_cast<std::size_t>(number)].written ? "out" : "in", rank);
 }
 
-std::string BodyPrinter::affine(const Affine& a, const std::string& where) {
+std::string BodyPrinter::affine(const Affine& a, const std::string& where, bool guarded) {
   std::string text;
   for (const Term& t : a.terms) {
     const Atom& atom = kernel_.atoms[t.atom];
     std::string part;
     switch (atom.kind) {
       case Atom::Kind::axis: part = fmt::format("i{}", atom.number); break;
-      case Atom::Kind::value: part = "(index)" + value_name(atom.number); break;
+      case Atom::Kind::value: part = (guarded ? "(index)" : "") + value_name(atom.number); break;
       case Atom::Kind::quotient:
       case Atom::Kind::remainder: {
         const std::string own = fmt::format("d{}", t.atom);
-        part = fmt::format("({}) {} {}", affine(atom.index, own), atom.kind == Atom::Kind::quotient ? "/" : "%",
+        part = fmt::format("({}) {} {}", affine(atom.index, own, guarded), atom.kind == Atom::Kind::quotient ? "/" : "%",
                            length(atom.divisor, own));
         part = "(" + part + ")";
         break;
@@ -90,12 +90,18 @@ std::string BodyPrinter::element(int buffer_number, const Affine& address, const
 
 std::string BodyPrinter::load(int value) {
   const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
-  const std::string element_text = element(v.buffer, v.address, value_name(value));
-  if (v.guard < 0) return element_text;
-  return fmt::format("{} ? {} : {}{{}}", value_name(v.guard), element_text, type_name(v.dtype));
+  std::string text = element(v.buffer, v.address, value_name(value));
+  if (v.guard >= 0) text = fmt::format("{} ? {} : {}{{}}", value_name(v.guard), text, stored_type_name(v.dtype));
+  return from_stored(text, v.dtype);
+}
+
+std::string BodyPrinter::from_stored(const std::string& text, DType t) {
+  return is_bool(t) ? fmt::format("to_bool({})", text) : text;
 }
 
 std::string type_name(DType t) { return is_bool(t) ? "boolean" : std::string(sinter::name(t)); }
+
+std::string stored_type_name(DType t) { return is_bool(t) ? "uint8" : type_name(t); }
 
 namespace {
 
@@ -172,7 +178,7 @@ std::string BodyPrinter::expression(int value) {
     case Kind::literal: return literal(v.literal, fmt::format("c{}", value));
     case Kind::index: return fmt::format("to_{}((int64)({}))", sinter::name(v.dtype), affine(v.address, own));
     case Kind::inside:
-      return fmt::format("(uint64)({}) < (uint64){}", affine(v.range.index, own), length(v.range.length, own + "_n"));
+      return fmt::format("(uint64)({}) < (uint64){}", affine(v.range.index, own, false), length(v.range.length, own + "_n"));
     case Kind::wrap: {
       const std::string whole = fmt::format("(int64){}", operands[0]);
       return fmt::format("{} < 0 ? {} + {} : {}", whole, whole, length(v.length, own + "_n"), whole);
@@ -211,7 +217,7 @@ std::string param_type(const Kernel& k, const KernelParam& p) {
   if (p.kind == KernelParam::Kind::phase) return "int64 ";
   if (p.kind == KernelParam::Kind::literal) return type_name(p.literal.dtype) + " ";
   const KernelBuffer& b = k.buffers[static_cast<std::size_t>(p.buffer)];
-  return fmt::format("{}{}* ", b.written ? "" : "const ", type_name(b.dtype));
+  return fmt::format("{}{}* ", b.written ? "" : "const ", stored_type_name(b.dtype));
 }
 }  // namespace
 

@@ -34,14 +34,17 @@ class BodyPrinter {
   std::string length(const ir::Dim& d, const std::string& name);
   std::string phase();
 
-  /// An index expression; `where` names the place it stands at, so that its parameters are made once.
-  std::string affine(const Affine& a, const std::string& where);
+  /// An index expression; `where` names the place it stands at, so that its parameters are made once. Under a guard
+  /// computed values fit an index; the guard itself sees them as the 64-bit numbers they are.
+  std::string affine(const Affine& a, const std::string& where, bool guarded = true);
   /// Declares a value: "const f32 v3 = v1 * v2;". Loads go through `load` if given.
   using Load = std::function<std::string(int value)>;
   void declare(int value, const Load& load = {});
   /// The right-hand side of a value's declaration.
   std::string expression(int value);
   std::string load(int value);
+  /// What was read from memory, as a value.
+  static std::string from_stored(const std::string& text, DType t);
   std::string element(int buffer, const Affine& address, const std::string& where);
   /// `op` applied to operand texts, for whole numbers wrapping at the dtype.
   static std::string apply(ir::Op op, DType dtype, const std::vector<std::string>& operands);
@@ -68,6 +71,9 @@ class BodyPrinter {
 
 /// The C name of a dtype.
 std::string type_name(DType t);
+/// The C name of a dtype's elements in memory: bool is read and written as bytes, since g++ does not vectorise loops
+/// over arrays of bool.
+std::string stored_type_name(DType t);
 
 /// The comment that stands above a kernel's text.
 std::string header_comment(const Kernel& kernel, const Schedule& schedule);

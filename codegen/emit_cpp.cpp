@@ -223,7 +223,7 @@ void CppEmitter::place_arrays(KernelSource& source) {
   const ir::Dim rows = split_ != 0 ? k_.rows() : ir::Dim(tile_);
   for (const Walk& w : staging_.walks) {
     for (int v : w.kept)
-      array(type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype), k_.row_length() * rows);
+      array(stored_type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype), k_.row_length() * rows);
     if (split_ == 0) continue;
     const ir::Dim pieces = k_.rows() * ceiling(k_.row_length(), split_);
     for (int v : w.folds) {
@@ -240,7 +240,7 @@ void CppEmitter::row_values(const std::vector<int>& values) {
     return;
   }
   if (values.empty()) return;
-  for (int v : values) lines_.add(fmt::format("alignas(64) {} row{}{};", type_name(value(v).dtype), v, tile()));
+  for (int v : values) lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
   open_columns();
   restore_row_values(values, {}, {});
   for (int v : values) {
@@ -263,7 +263,10 @@ void CppEmitter::restore_row_values(const std::vector<int>& values, const std::v
   for (int v : values) for_each_operand(k_, v, use);
   for (int s : stores) use(k_.stores[static_cast<std::size_t>(s)].value);
   for (int v : folds) use(value(v).operands[0]);
-  for (int v : used) lines_.add(fmt::format("const {} v{} = row{}[c];", type_name(value(v).dtype), v, v));
+  for (int v : used) {
+    const std::string element = BodyPrinter::from_stored(fmt::format("row{}[c]", v), value(v).dtype);
+    lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v, element));
+  }
 }
 
 void CppEmitter::row_stores() {
@@ -278,7 +281,10 @@ void CppEmitter::row_stores() {
 void CppEmitter::visit(const Walk& w) {
   restore_row_values(w.values, w.stores, w.folds);
   const std::string place = tile_ > 1 ? fmt::format("f * {} + c", tile_) : split_ != 0 ? "row * " + row_length_ + " + f" : "f";
-  for (int v : w.restored) lines_.add(fmt::format("const {} v{} = kept{}[{}];", type_name(value(v).dtype), v, v, place));
+  for (int v : w.restored) {
+    const std::string kept = BodyPrinter::from_stored(fmt::format("kept{}[{}]", v, place), value(v).dtype);
+    lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v, kept));
+  }
   for (int v : w.values) body_.declare(v);
   for (int v : w.kept) lines_.add(fmt::format("kept{}[{}] = v{};", v, place, v));
   for (int s : w.stores) store(s);
@@ -300,7 +306,9 @@ void CppEmitter::sweep(const Walk& w) {
     lines_.close();
   } else {
     lines_.add("const index first = row_begin, length = row_end - row_begin;");
+    lines_.open("if (length != 0) {");
     visit_runs(w);
+    lines_.close();
   }
 }
 

@@ -15,14 +15,14 @@ constexpr int tree_height = 54;  // of 2^63 elements in blocks
 
 void CppEmitter::combine(int v, const Running& a, const Running& b, bool b_is_earlier) {
   const ir::ReductionInfo& info = ir::reduction_info(value(v).op);
+  const DType t = value(value(v).operands[0]).dtype;
+  const std::string left = BodyPrinter::from_stored(a.value, t), right = BodyPrinter::from_stored(b.value, t);
   if (!finds_place(v)) {
-    const DType t = value(value(v).operands[0]).dtype;
-    const std::vector<std::string> operands =
-        b_is_earlier ? std::vector{b.value, a.value} : std::vector{a.value, b.value};
+    const std::vector<std::string> operands = b_is_earlier ? std::vector{right, left} : std::vector{left, right};
     lines_.add(fmt::format("{} = {};", a.value, BodyPrinter::apply(info.combine, t, operands)));
     return;
   }
-  lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), b.value, b.place, a.value, a.place));
+  lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), right, b.place, left, a.place));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.value, v, b.value, a.value));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.place, v, b.place, a.place));
 }
@@ -168,7 +168,7 @@ void CppEmitter::total(const Walk& w, std::size_t number, bool partial) {
   for (int v : w.folds) {
     const std::string t = fmt::format("total{}", v), at = fmt::format("total{}_at", v);
     const std::string result = type_name(value(v).dtype);
-    if (tile_ > 1) lines_.add(fmt::format("alignas(64) {} row{}{};", result, v, tile()));
+    if (tile_ > 1) lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
     open_columns();
     lines_.add(fmt::format("{0} {1} = height{2} == 0 ? {3} : tree{4}[height{2} - 1]{5};", fold_type(v), t, number,
                            body_.identity(v), v, column()));

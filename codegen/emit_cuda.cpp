@@ -89,21 +89,22 @@ class CudaEmitter {
     for (std::size_t v = 0; v < k_.values.size(); ++v) {
       const KernelValue& x = k_.values[v];
       if (x.kind != Kind::load || x.guard >= 0 || depends_on_value(x.address) || !is_wide(x.address)) continue;
-      const std::string type = fmt::format("vec<{}, {}>", type_name(x.dtype), width);
+      const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), width);
       lines_.add(fmt::format("const {} x{} = *(const {}*)({} + {});", type, v, type, body_.buffer(x.buffer),
                              body_.affine(x.address, fmt::format("v{}", v))));
       wide_.push_back(static_cast<int>(v));
     }
     for (std::size_t s = 0; s < k_.stores.size(); ++s)
       if (is_wide(k_.stores[s].address))
-        lines_.add(fmt::format("vec<{}, {}> y{};", type_name(stored_type(static_cast<int>(s))), width, s));
+        lines_.add(fmt::format("vec<{}, {}> y{};", stored_type_name(stored_type(static_cast<int>(s))), width, s));
     lines_.add(fmt::format("const index first = i{};", inner));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", width));
     lines_.add(fmt::format("const index i{} = first + k;", inner));
     for (std::size_t v = 0; v < k_.values.size(); ++v)
       body_.declare(static_cast<int>(v), [&](int load) {
-        return std::ranges::find(wide_, load) != wide_.end() ? fmt::format("x{}.at[k]", load) : body_.load(load);
+        if (std::ranges::find(wide_, load) == wide_.end()) return body_.load(load);
+        return BodyPrinter::from_stored(fmt::format("x{}.at[k]", load), value(load).dtype);
       });
     for (std::size_t s = 0; s < k_.stores.size(); ++s) {
       if (is_wide(k_.stores[s].address))
@@ -115,7 +116,7 @@ class CudaEmitter {
     for (std::size_t s = 0; s < k_.stores.size(); ++s) {
       const KernelStore& st = k_.stores[s];
       if (!is_wide(st.address)) continue;
-      lines_.add(fmt::format("*(vec<{}, {}>*)({} + {}) = y{};", type_name(stored_type(static_cast<int>(s))), width,
+      lines_.add(fmt::format("*(vec<{}, {}>*)({} + {}) = y{};", stored_type_name(stored_type(static_cast<int>(s))), width,
                              body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
     }
   }

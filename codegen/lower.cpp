@@ -108,7 +108,7 @@ class Lowering {
       if (missing_.empty())
         instances_[static_cast<std::size_t>(id)].value = value;
       else
-        stack.insert(stack.end(), missing_.begin(), missing_.end());
+        stack.insert(stack.end(), missing_.rbegin(), missing_.rend());  // so that the first is emitted first
     }
     return instances_[static_cast<std::size_t>(root)].value;
   }

@@ -33,13 +33,15 @@ std::string_view name(Residence residence) {
   return "computed again";
 }
 
-/// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31.
+/// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31, nor does a counter that a block of
+/// threads steps beyond the last element.
 bool needs_wide_index(const Kernel& k) {
-  const std::int64_t limit = std::int64_t{1} << 31;
+  constexpr std::int64_t step = 1 << 15;  // above threads of a block times elements of a vector
+  constexpr std::int64_t limit = (std::int64_t{1} << 31) - step;
   auto exceeds = [&](const ir::Dim& d) { return !d.is_constant() || d.value() >= limit || d.value() <= -limit; };
   auto reaches_far = [&](const Affine& a) {
     if (exceeds(a.constant)) return true;
-    double reach = static_cast<double>(a.constant.value());
+    double reach = std::abs(static_cast<double>(a.constant.value()));
     for (const Term& t : a.terms) {
       if (exceeds(t.factor) || exceeds(k.atoms[t.atom].extent)) return true;
       reach += std::abs(static_cast<double>(t.factor.value())) * static_cast<double>(k.atoms[t.atom].extent.value());
