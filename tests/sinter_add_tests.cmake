@@ -3,7 +3,9 @@ add_library(sinter_testing STATIC
   catch_main.cpp
   skip.cpp
   support/compare.cpp
+  support/compile_source.cpp
   support/error_bounds.cpp
+  support/guarded_memory.cpp
   support/minimize.cpp
   support/random_graph.cpp
   support/run_program.cpp

@@ -1,7 +1,6 @@
 // Every function of the prelude, at every element type that its operation admits, as each compiler takes it.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -9,17 +8,12 @@
 #include "ir/op.h"
 #include "runtime/subprocess.h"
 #include "tests/catch.h"
-#include "tests/support/sandbox.h"
+#include "tests/support/compile_source.h"
 
 namespace sinter::codegen {
 namespace {
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (std::size_t at; (at = text.find(from)) != text.npos; text.remove_prefix(at + from.size()))
-    result.append(text.substr(0, at)).append(to);
-  return result.append(text);
-}
+using testing::replaced;
 
 /// Small kernels that between them call every function of the op table and every conversion.
 std::string kernels_of_every_operation() {
@@ -46,17 +40,10 @@ std::string kernels_of_every_operation() {
 /// Compiles a source; what the compiler said.
 std::string compile(const std::vector<std::string>& compiler, const std::string& source,
                     const std::string& file) {
-  const testing::TemporaryDirectory directory;
-  runtime::Command command{compiler};
-  command.arguments.push_back(directory.write(file, source));
-  command.arguments.insert(command.arguments.end(), {"-o", directory / "object"});
-  command.environment = {{"TMPDIR", directory.path()}};
-  command.time_limit = std::chrono::minutes(2);
-  command.kept_bytes = 16 << 20;
-  const runtime::Outcome outcome = runtime::run_program(command);
-  INFO(runtime::quoted(command.arguments) << " " << outcome.describe() << "\n" << outcome.out << outcome.err);
-  CHECK(outcome.ok());
-  return outcome.out + outcome.err;
+  const testing::CompiledSource compiled = testing::compile_source(compiler, source, file);
+  INFO(compiled.messages);
+  CHECK(compiled.ok);
+  return compiled.messages;
 }
 
 std::vector<std::string> host_compiler() {

@@ -1,0 +1,136 @@
+// Which chooser takes a kernel, and what it decides.
+#include "codegen/schedule.h"
+
+#include "ir/bind.h"
+#include "sinter/error.h"
+#include "tests/catch.h"
+#include "tests/codegen/kernels.h"
+
+using namespace sinter;
+using namespace sinter::codegen;
+using namespace sinter::testing;
+
+namespace {
+
+const Target cpu = Target::cpu(), h100 = Target::cuda("sm_90a");
+
+std::string scheduled(const Target& target, std::string_view inputs, std::string_view body,
+                      const passes::InputStrides& strides = {}) {
+  return schedule_of(kernel_of(inputs, body, strides), target).str();
+}
+
+/// Elements that a thread of a GPU takes at once.
+int width(std::string_view inputs, std::string_view body, const passes::InputStrides& strides = {},
+          int alignment = 64) {
+  Kernel k = kernel_of(inputs, body, strides);
+  k.buffers[0].alignment = alignment;
+  return schedule_of(k, h100).vector;
+}
+
+bool wide_index(std::string_view inputs, std::string_view body, const passes::InputStrides& strides = {}) {
+  return schedule_of(kernel_of(inputs, body, strides), h100).wide_index;
+}
+
+}  // namespace
+
+TEST_CASE("on the CPU memory's direction chooses the schedule") {
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return neg(%x)") == "pointwise: i0: thread, vector");
+  CHECK(scheduled(cpu, "%x: f32[M, 64], %b: f32[64])", "return add(%x, %b)") ==
+        "pointwise: i0: thread; i1: thread, vector");
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[1])") == "row: i0: thread; i1: loop, vector");
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[0])") ==
+        "column: i0: loop; i1: thread, vector 64");
+  CHECK(scheduled(cpu, "%x: f32[4, 8, M, 64])", "return sum(%x, axes=[1, 3])") ==
+        "row: i0: thread; i1: loop; i2: thread; i3: loop, vector");
+  CHECK(scheduled(cpu, "%x: f32[4, 8, M, 64])", "return sum(%x, axes=[0, 2])") ==
+        "column: i0: loop; i1: thread; i2: loop; i3: thread, vector 64");
+}
+
+TEST_CASE("a tensor narrower than a vector, or with gaps between its elements, has the plain schedule") {
+  CHECK(scheduled(cpu, "%x: f32[M, 7])", "return sum(%x, axes=[0])").starts_with("plain"));
+  CHECK(scheduled(cpu, "%x: f32[M, 8])", "return sum(%x, axes=[0])").starts_with("column"));
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[1])", {{128, 2}}).starts_with("plain"));
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[1])", {{1, 64}}).starts_with("plain"));
+}
+
+TEST_CASE("few long rows are taken in pieces") {
+  const char* const pieces = "row: i0: thread; i1: thread 65536, loop, vector";
+  const char* const whole = "row: i0: thread; i1: loop, vector";
+  const char* const body = "return sum(%x, axes=[1])";
+  CHECK(scheduled(cpu, "%x: f32[64, 131072])", body) == pieces);
+  CHECK(scheduled(cpu, "%x: f32[65, 131072])", body) == whole);
+  CHECK(scheduled(cpu, "%x: f32[64, 131071])", body) == whole);
+  CHECK(scheduled(cpu, "%x: f32[M, 131072])", body) == whole);
+  CHECK(scheduled(cpu, "%x: f32[131072])", "return sum(%x)") == "row: i0: thread 65536, loop, vector");
+}
+
+TEST_CASE("what is dear is kept in working memory, what is cheap is computed again") {
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", "%e = exp(%x)\n  return div(%e, sum(%e, axes=[1], keepdims=true))")
+            .ends_with(" in working memory"));
+  CHECK_FALSE(
+      scheduled(cpu, "%x: f32[M, 64])", "%e = neg(%x)\n  return sub(%e, sum(%e, axes=[1], keepdims=true))")
+          .ends_with("memory"));
+}
+
+TEST_CASE("on a GPU a block takes a row, and threads of a block neighbouring vectors") {
+  CHECK(scheduled(h100, "%x: f32[M, 64])", "return neg(%x)") == "pointwise: i0: grid, block 256, vector 4");
+  CHECK(scheduled(h100, "%x: f32[M, 64])", "return sum(%x, axes=[1])") ==
+        "row: i0: grid; i1: loop, block 256");
+  CHECK(scheduled(h100, "%x: f32[M, 64])", "return sum(%x, axes=[0])").starts_with("plain"));
+}
+
+TEST_CASE("a vector has 16 bytes of the narrowest tensor where everything divides by it") {
+  CHECK(width("%x: f32[4096])", "return neg(%x)") == 4);
+  CHECK(width("%x: bf16[4096])", "return cast(%x, dtype=f32)") == 8);
+  CHECK(width("%x: int8[4096])", "return add(%x, 1)") == 16);
+  CHECK(width("%x: f64[4096])", "return neg(%x)") == 2);
+  CHECK(width("%x: f32[4098])", "return neg(%x)") == 2);
+  CHECK(width("%x: f32[4097])", "return neg(%x)") == 1);
+  CHECK(width("%x: f32[])", "return neg(%x)") == 1);
+}
+
+TEST_CASE("alignment, offsets and strides bound the vector") {
+  CHECK(width("%x: f32[4096])", "return neg(%x)", {}, 8) == 2);
+  CHECK(width("%x: f32[4096])", "return neg(%x)", {}, 4) == 1);
+  CHECK(width("%x: f32[4096])", "return neg(slice(%x, ranges=[2:4094]))") == 2);
+  CHECK(width("%x: f32[4096])", "return neg(slice(%x, ranges=[1:4093]))") == 1);
+  CHECK(width("%x: f32[8, 64])", "return neg(%x)", {{66, 1}}) == 2);
+  CHECK(width("%x: f32[8, 64])", "return neg(%x)", {{68, 1}}) == 4);
+  CHECK(width("%x: f32[8, 64], %y: f32[64, 8])", "return add(%x, permute_dims(%y, axes=[1, 0]))") == 4);
+}
+
+TEST_CASE("facts about symbols prove divisibility") {
+  CHECK(width("%x: f32[M])", "return neg(%x)") == 1);
+  CHECK(width("%x: f32[M]) where M % 8 == 0", "return neg(%x)") == 4);
+  CHECK(width("%x: bf16[M]) where M % 4 == 0", "return cast(%x, dtype=f32)") == 4);
+  CHECK(width("%x: f32[M, 6])", "return neg(%x)") == 2);
+  CHECK(width("%x: f32[K, M], %b: f32[M]) where M % 2 == 0", "return add(%x, %b)") == 2);
+}
+
+TEST_CASE("indices have 64 bits only where something reaches 2^31") {
+  const char* const body = "return neg(%x)";
+  CHECK_FALSE(wide_index("%x: int8[2147400000])", "return bitwise_not(%x)"));
+  CHECK(wide_index("%x: int8[2147483648])", "return bitwise_not(%x)"));
+  CHECK(wide_index("%x: int8[2147483656])", "return bitwise_not(%x)"));
+  CHECK(wide_index("%x: f32[M])", body));
+  CHECK_FALSE(wide_index("%x: f32[4])", body));
+  CHECK(wide_index("%x: f32[4])", body, {{std::int64_t{1} << 31}}));
+  CHECK(wide_index("%x: f32[4])", body, {{-(std::int64_t{1} << 30)}}));
+  CHECK_FALSE(wide_index("%x: f32[4])", body, {{1 << 28}}));
+  // A row's last round of threads counts beyond its end.
+  CHECK(wide_index("%x: int8[2147483647])", "return max(%x)"));
+}
+
+TEST_CASE("every refusal says why") {
+  std::vector<std::string> refusals;
+  choose_schedule(kernel_of("%x: f32[M, 7])", "return sum(%x, axes=[0])"), describe(cpu), &refusals);
+  CHECK(refusals == std::vector<std::string>{"pointwise: the kernel folds an axis",
+                                             "row: memory does not run along a folded innermost axis",
+                                             "column: memory does not run along the innermost axis"});
+}
+
+TEST_CASE("an unknown architecture is an error that names the known ones") {
+  CHECK_THROWS_WITH(
+      describe(Target::cuda("sm_1")),
+      Catch::Matchers::ContainsSubstring("'sm_1' is not a known architecture; known are sm_75"));
+}

@@ -1,0 +1,130 @@
+// Inputs that lie in memory in other ways than row by row, through ProgramOptions::layouts.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tests/program/check.h"
+#include "tests/support/guarded_memory.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+struct Layout {
+  std::string name;
+  std::int64_t offset;  // elements from the start of the block to element (0, ..., 0)
+  std::vector<std::int64_t> strides;
+};
+
+/// Of x: f32[12, 40] in a block of 4096 elements.
+const std::vector<Layout> layouts{
+    {"rows", 0, {40, 1}},
+    {"transposed", 0, {1, 12}},
+    {"a slice with steps", 3, {160, 2}},
+    {"reversed", 479, {-40, -1}},
+    {"rows reversed", 440, {-40, 1}},
+    {"expanded along rows", 7, {0, 1}},
+    {"expanded along columns", 5, {3, 0}},
+    {"one element", 9, {0, 0}},
+    {"overlapping", 0, {1, 1}},
+    {"misaligned", 1, {41, 1}},
+    {"columns reversed", 39, {40, -1}},
+    {"steps of columns", 0, {1, 25}},
+};
+
+/// The tensor that a view shows, as an array.
+ir::Array seen(const ir::Array& block, const Layout& layout) {
+  ir::Array x(block.dtype, {12, 40});
+  for (std::int64_t i = 0; i < 12; ++i)
+    for (std::int64_t j = 0; j < 40; ++j)
+      x.set(i * 40 + j, block.at(layout.offset + i * layout.strides[0] + j * layout.strides[1]));
+  return x;
+}
+
+runtime::TensorView view_in(const runtime::TensorView& block, const Layout& layout,
+                            std::vector<std::int64_t> shape) {
+  runtime::TensorView view = block;
+  view.data += layout.offset * size_of(block.dtype);
+  view.shape = std::move(shape);
+  view.strides = layout.strides;
+  return view;
+}
+
+int alignment_of(const runtime::TensorView& view) {
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  int alignment = 64;
+  while (address % static_cast<std::uintptr_t>(alignment) != 0) alignment /= 2;
+  return alignment;
+}
+
+}  // namespace
+
+TEST_CASE("inputs are read right in any layout, by every schedule") {
+  const ir::Array block = whole_numbers(f32, {4096}), other = whole_numbers(f32, {12, 40}, 3);
+  const runtime::TensorView memory = view_of(block), beside = view_of(other);
+  const ir::Graph g = ir::parse(
+      "graph @layouts(%x: f32[12, 40], %y: f32[12, 40]) {\n"
+      "  %m = max(%x, axes=[1], keepdims=true)\n  %r = sum(sub(%x, %m), axes=[1])\n"
+      "  return add(mul(%x, 2), %y), %r, sum(%x, axes=[0]), sum(%x), argmax(%x, axes=[0]), flip(%x, "
+      "axes=[0])\n}\n");
+  for (const Layout& layout : layouts) {
+    INFO(layout.name);
+    const runtime::TensorView x = view_in(memory, layout, {12, 40});
+    runtime::ProgramOptions options;
+    options.layouts = {{layout.strides, alignment_of(x)}, {{40, 1}, 64}};
+    const auto program = runtime::Program::build(ir::without_dead_nodes(g), options);
+    const std::vector<runtime::TensorView> got = program->run(std::vector{x, beside});
+    const std::vector<ir::Exact> expected =
+        ir::evaluate_reference(g, std::vector{seen(block, layout), other});
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      INFO("output " << i);
+      CHECK(mismatch(array_of(got[i]), expected[i]) == "");
+    }
+  }
+}
+
+TEST_CASE("more than 2^31 elements of an expanded input are summed") {
+  const std::int64_t n = (std::int64_t{1} << 31) + 8;
+  const ir::Array one = vector_of(int8, {3});
+  runtime::TensorView x = view_of(one);
+  x.shape = {n};
+  x.strides = {0};
+  runtime::ProgramOptions options;
+  options.layouts = {{{0}, 1}};
+  const auto program = runtime::Program::build(
+      ir::parse(fmt::format("graph @large(%x: int8[{}]) {{\n  return sum(%x), any(greater(%x, 2))\n}}\n", n)),
+      options);
+  const std::vector<runtime::TensorView> got = program->run(std::vector{x});
+  CHECK(array_of(got[0]).at(0).whole() == 3 * n);
+  CHECK(array_of(got[1]).at(0).whole() == 1);
+}
+
+TEST_CASE("a small view may begin and step beyond 2^31 elements") {
+  // A reservation of address space; only the pages that are touched take memory.
+  const std::int64_t step = (std::int64_t{1} << 31) + 5;
+  const auto pages = std::make_shared<ReservedMemory>(2 * step + 64);
+  for (std::int64_t i = 0; i < 3; ++i) pages->data()[i * step] = static_cast<std::byte>(i + 1);
+  runtime::TensorView x;
+  x.buffer = runtime::Buffer::foreign(pages->data(), 2 * step + 64, {});
+  x.data = x.buffer->data();
+  x.dtype = int8;
+  x.shape = {3};
+  x.strides = {step};
+  const ir::Graph g =
+      ir::parse("graph @far(%x: int8[3]) {\n  return add(%x, 1), sum(%x), flip(%x, axes=[0])\n}\n");
+  for (bool backwards : {false, true}) {
+    if (backwards) {
+      x.data += 2 * step;
+      x.strides = {-step};
+    }
+    runtime::ProgramOptions options;
+    options.layouts = {{x.strides, 1}};
+    const auto got = runtime::Program::build(ir::without_dead_nodes(g), options)->run(std::vector{x});
+    CHECK(numbers_of(array_of(got[0])) ==
+          (backwards ? std::vector<double>{4, 3, 2} : std::vector<double>{2, 3, 4}));
+    CHECK(numbers_of(array_of(got[1])) == std::vector<double>{6});
+    CHECK(numbers_of(array_of(got[2])) ==
+          (backwards ? std::vector<double>{1, 2, 3} : std::vector<double>{3, 2, 1}));
+  }
+}
