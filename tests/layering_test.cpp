@@ -127,11 +127,19 @@ TEST_CASE("the top level holds the folders of the design and nothing else") {
       "ir",   "passes", "codegen",        "runtime",           "frontend",  "samples",       "tests",
       "docs", "cmake",  "CMakeLists.txt", "CMakePresets.json", "README.md", ".clang-format", ".clang-tidy",
       ".ci",  ".git",   ".gitignore"};
-  const std::regex ignored_by_git("build.*|\\.cache|compile_commands\\.json");
+  const std::regex built_here("build.*|\\.cache|compile_commands\\.json");
   for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().filename();
-    if (std::regex_match(name, ignored_by_git)) continue;
+    if (std::regex_match(name, built_here)) continue;
     INFO(name);
     CHECK(allowed.count(name) == 1);
+  }
+}
+
+TEST_CASE("every folder says what lives in it") {
+  for (const char* folder :
+       {"ir", "passes", "codegen", "runtime", "frontend", "samples", "tests", "docs", "cmake"}) {
+    INFO(folder);
+    CHECK(fs::exists(root / folder / "README.md"));
   }
 }
