@@ -20,6 +20,10 @@ int Program::launches() const {
   return impl_->launches();
 }
 
+int Program::eager_launches() const {
+  return impl_->eager_launches();
+}
+
 std::string Program::text(Stage stage) const {
   return ir::print(stage == Stage::captured ? impl_->captured() : impl_->optimized());
 }

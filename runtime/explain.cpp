@@ -12,21 +12,12 @@ using ir::Value;
 using Json = nlohmann::ordered_json;
 
 /// A number, or the expression where lengths have no values.
-Json number(const ir::Dim& d) { return d.is_constant() ? Json(d.value()) : Json(d.str()); }
+Json number(const ir::Dim& d) {
+  return d.is_constant() ? Json(d.value()) : Json(d.str());
+}
 
-std::string id(std::size_t group) { return fmt::format("k{}", group); }
-
-/// Launches of the captured graph with one kernel per operation.
-int eager_launches(const ir::Graph& g) {
-  std::vector<bool> live(g.size(), false);
-  for (const ir::Output& out : g.outputs()) live[out.value.id] = true;
-  int count = 0;
-  for (std::uint32_t i = static_cast<std::uint32_t>(g.size()); i-- > 0;) {
-    if (!live[i]) continue;
-    for (Value operand : g.operands(Value{i})) live[operand.id] = true;
-    count += passes::is_computed(g.op(Value{i})) && !g.shape(Value{i}).is_empty();
-  }
-  return count;
+std::string id(std::size_t group) {
+  return fmt::format("k{}", group);
 }
 
 Json gemm_json(const ir::Graph& g, Value v) {
@@ -41,7 +32,9 @@ Json gemm_json(const ir::Graph& g, Value v) {
           {"epilogue", "none"}};
 }
 
-ir::Dim bytes_of(const ir::Graph& g, Value v) { return g.shape(v).elements() * ir::Dim(size_of(g.dtype(v))); }
+ir::Dim bytes_of(const ir::Graph& g, Value v) {
+  return g.shape(v).elements() * ir::Dim(size_of(g.dtype(v)));
+}
 
 }  // namespace
 
@@ -61,6 +54,19 @@ std::vector<GroupSummary> Program::summaries() const {
     for (Value v : group.outputs) product.bytes_written = product.bytes_written + bytes_of(p.optimized, v);
   }
   return result;
+}
+
+int Program::eager_launches() const {
+  const ir::Graph& g = impl_->captured;
+  std::vector<bool> live(g.size(), false);
+  for (const ir::Output& out : g.outputs()) live[out.value.id] = true;
+  int count = 0;
+  for (std::uint32_t i = static_cast<std::uint32_t>(g.size()); i-- > 0;) {
+    if (!live[i]) continue;
+    for (Value operand : g.operands(Value{i})) live[operand.id] = true;
+    count += passes::is_computed(g.op(Value{i})) && !g.shape(Value{i}).is_empty();
+  }
+  return count;
 }
 
 std::string Program::explain_json() const {
@@ -89,7 +95,7 @@ std::string Program::explain_json() const {
                           {"to", id(static_cast<std::size_t>(b.to))},
                           {"reason", b.reason}});
   Json result = {{"launches", launches()},
-                 {"eager_launches", eager_launches(p.captured)},
+                 {"eager_launches", eager_launches()},
                  {"peak_bytes", p.executable ? Json(p.executable->peak_bytes()) : Json()},
                  {"kernels", std::move(kernels)},
                  {"gemms", std::move(gemms)},
@@ -100,27 +106,30 @@ std::string Program::explain_json() const {
 std::string Program::explain() const {
   const Impl& p = *impl_;
   const ir::Graph& g = p.optimized;
-  std::string text = fmt::format("{}: {} launches fused, {} eager", g.name(), launches(), eager_launches(p.captured));
+  std::string text = fmt::format("{}: {} launches fused, {} eager", g.name(), launches(), eager_launches());
   if (p.executable) text += fmt::format(", {} bytes at the peak", p.executable->peak_bytes());
   text += "\n";
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const passes::Group& group = p.partition.groups[i];
     if (p.kernel_of[i] < 0) {
       const Json gemm = gemm_json(g, group.outputs[0]);
-      text += fmt::format("{}  product of {} x {} by {} x {} ({}, batch {})\n", id(i), gemm["m"].dump(), gemm["k"].dump(),
-                          gemm["k"].dump(), gemm["n"].dump(), name(g.dtype(group.outputs[0])), gemm["batch"].dump());
+      text += fmt::format("{}  product of {} x {} by {} x {} ({}, batch {})\n", id(i), gemm["m"].dump(),
+                          gemm["k"].dump(), gemm["k"].dump(), gemm["n"].dump(),
+                          name(g.dtype(group.outputs[0])), gemm["batch"].dump());
       continue;
     }
     const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
     std::string ops;
     for (Value v : group.nodes) ops += fmt::format(" {}", name(g.op(v)));
-    text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n", id(i), k.name,
-                        ops, p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str(), k.bytes(false).str(),
-                        k.bytes(true).str());
+    text +=
+        fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
+                    id(i), k.name, ops, p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str(),
+                    k.bytes(false).str(), k.bytes(true).str());
   }
   for (const passes::Boundary& b : p.partition.boundaries)
     text += fmt::format("{} -> {}: {} {} is stored: {}\n", id(static_cast<std::size_t>(b.from)),
-                        id(static_cast<std::size_t>(b.to)), name(g.dtype(b.value)), g.shape(b.value).str(), b.reason);
+                        id(static_cast<std::size_t>(b.to)), name(g.dtype(b.value)), g.shape(b.value).str(),
+                        b.reason);
   return text;
 }
 

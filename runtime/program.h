@@ -1,7 +1,8 @@
-// A captured graph made ready to run on one target: optimised, fused, scheduled, printed, compiled on first use.
+// A captured graph made ready to run on one target: optimised, fused, scheduled, printed, compiled on first
+// use.
 //
-// The public Program and the functions returned by sinter::compile are thin wrappers around this class. Everything
-// but run() works without a device, and for graphs with symbolic dims.
+// The public Program and the functions returned by sinter::compile are thin wrappers around this class.
+// Everything but run() works without a device, and for graphs with symbolic dims.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@
 
 namespace sinter::runtime {
 
-/// A strided view of a buffer. Strides count elements and may be 0 or negative; `data` is the element (0, ..., 0).
+/// A strided view of a buffer. Strides count elements and may be 0 or negative; `data` is the element (0,
+/// ..., 0).
 struct TensorView {
   std::shared_ptr<Buffer> buffer;
   std::byte* data = nullptr;
@@ -49,12 +51,13 @@ struct GroupSummary {
 
 class Program {
  public:
-  /// Runs the passes, fuses, and prints kernels; compiles nothing yet. Throws UnsupportedError where a target cannot
-  /// serve the graph.
+  /// Runs the passes, fuses, and prints kernels; compiles nothing yet. Throws UnsupportedError where a target
+  /// cannot serve the graph.
   static std::shared_ptr<const Program> build(ir::Graph captured, ProgramOptions options);
 
-  /// Runs on inputs of the graph's dtypes and shapes and of the options' layouts. Outputs are new buffers, or views
-  /// of new buffers or of inputs where an output is only a movement of one. Safe to call from many threads.
+  /// Runs on inputs of the graph's dtypes and shapes and of the options' layouts. Outputs are new buffers, or
+  /// views of new buffers or of inputs where an output is only a movement of one. Safe to call from many
+  /// threads.
   std::vector<TensorView> run(std::span<const TensorView> inputs) const;
   /// Compiles all kernels now, on all cores.
   void prepare() const;
@@ -66,6 +69,8 @@ class Program {
   std::vector<GroupSummary> summaries() const;
   /// Kernel launches, library calls and copies of one run.
   int launches() const;
+  /// Launches of the captured graph with one kernel per operation.
+  int eager_launches() const;
 
   /// Groups, kernels, schedules, launches, bytes, peak memory, and the reason for each boundary; for people.
   std::string explain() const;

@@ -61,6 +61,8 @@ class Program {
   void write_dot(const std::string& path, Stage stage = Stage::fused) const;
   /// Kernel launches, library calls and copies of one run.
   int launches() const;
+  /// Launches of the same function called plainly, one per operation.
+  int eager_launches() const;
 
   explicit Program(std::shared_ptr<const runtime::Program> impl) : impl_(std::move(impl)) {}
   const std::shared_ptr<const runtime::Program>& impl() const { return impl_; }
