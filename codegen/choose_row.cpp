@@ -15,6 +15,13 @@ bool few_and_long(const Kernel& k) {
   return rows.is_constant() && length.is_constant() && rows.value() <= few_rows && length.value() >= 2 * piece;
 }
 
+/// Rows one after the other, each small enough that it and the next one stay in a core's cache.
+bool fits_cache(const Kernel& k) {
+  constexpr std::int64_t most_elements = 1 << 14;
+  const ir::Dim length = k.row_length();
+  return k.axes.size() == 2 && length.is_constant() && length.value() <= most_elements;
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& device, std::string& why) {
@@ -40,6 +47,7 @@ std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& dev
   if (few_and_long(k)) s.axes.back().insert(s.axes.back().begin(), {Level::thread, piece});
   s.axes.back().push_back({Level::vector});
   s.crossings = costly_crossings(k, Residence::shared);
+  s.fetch_ahead = fits_cache(k);
   return s;
 }
 

@@ -44,7 +44,13 @@ class CppEmitter {
   /// "a = a op b", or "a = b op a" where b is earlier; for argmax, values with their places.
   void combine(int value, const Running& a, const Running& b, bool b_is_earlier);
   bool finds_place(int v) const { return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index; }
-  std::string fold_type(int v) const { return stored_type_name(value(value(v).operands[0]).dtype); }
+  /// How a running value of a reduction is held: bool as bytes, the f32 of max and min as keys, others as they are.
+  bool folds_keys(int v) const;
+  DType running_dtype(int v) const { return folds_keys(v) ? DType::int32 : value(value(v).operands[0]).dtype; }
+  std::string fold_type(int v) const { return stored_type_name(running_dtype(v)); }
+  std::string to_running(int v, const std::string& text) const;
+  std::string from_running(int v, const std::string& text) const;
+  void fetch_ahead(std::size_t number);
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
   /// Opens and closes a loop over the columns of a tile; nothing where rows are walked one by one.

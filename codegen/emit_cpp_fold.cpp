@@ -13,9 +13,27 @@ constexpr int fold_block = 1024;
 constexpr int tree_height = 54;  // of 2^63 elements in blocks
 }  // namespace
 
+/// max and min of f32 run on whole numbers in the same order as the floats: one instruction to fold two of them, where
+/// floats with NaN and signed zeros need a chain of comparisons and selections.
+bool CppEmitter::folds_keys(int v) const {
+  const ir::Identity identity = ir::reduction_info(value(v).op).identity;
+  const bool extreme = identity == ir::Identity::lowest || identity == ir::Identity::highest;
+  return extreme && value(value(v).operands[0]).dtype == DType::f32;
+}
+
+std::string CppEmitter::to_running(int v, const std::string& text) const {
+  if (!folds_keys(v)) return text;
+  const bool greatest = ir::reduction_info(value(v).op).identity == ir::Identity::lowest;
+  return fmt::format("{}({})", greatest ? "key_of_greatest" : "key_of_least", text);
+}
+
+std::string CppEmitter::from_running(int v, const std::string& text) const {
+  return folds_keys(v) ? fmt::format("f32_of_key({})", text) : text;
+}
+
 void CppEmitter::combine(int v, const Running& a, const Running& b, bool b_is_earlier) {
   const ir::ReductionInfo& info = ir::reduction_info(value(v).op);
-  const DType t = value(value(v).operands[0]).dtype;
+  const DType t = running_dtype(v);
   const std::string left = BodyPrinter::from_stored(a.value, t), right = BodyPrinter::from_stored(b.value, t);
   if (!finds_place(v)) {
     const std::vector<std::string> operands = b_is_earlier ? std::vector{right, left} : std::vector{left, right};
@@ -55,7 +73,7 @@ void CppEmitter::fold(const Walk& w, std::size_t number) {
   lines_.open("for (int l = 0; l < used; ++l) {");
   open_columns();
   for (int v : w.folds) {
-    lines_.add(fmt::format("lane{}[l]{} = {};", v, column(), body_.identity(v)));
+    lines_.add(fmt::format("lane{}[l]{} = {};", v, column(), to_running(v, body_.identity(v))));
     if (finds_place(v)) lines_.add(fmt::format("lane{}_at[l]{} = -1;", v, column()));
   }
   close_columns();
@@ -74,6 +92,7 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
   if (reduced_.size() == 1) {
     lines_.add("int done = 0;");
     lines_.open(fmt::format("for (; done + {} <= length; done += {}) {{", lanes, lanes));
+    fetch_ahead(number);
     lines_.add("#pragma omp simd");
     lines_.add(fmt::format("for (int l = 0; l < {}; ++l) visit{}(first + done + l, l);", lanes, number));
     lines_.close();
@@ -93,6 +112,27 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
   lines_.close();
 }
 
+/// In a walk over what is in the cache already: the memory that comes next, so that it is on its way while this walk
+/// computes. That is the same place of the next row, and the place that the row's results go to.
+void CppEmitter::fetch_ahead(std::size_t number) {
+  if (!schedule_.fetch_ahead || number == 0) return;
+  const int along = reduced_.back(), across = kept_.back();
+  auto fetch = [&](int buffer, const Affine& address, const std::string& where, bool write) {
+    if (!address.factor(along).is(1) || address.factor(across).is(0)) return;
+    const std::string next = write ? "" : " + " + body_.length(address.factor(across), fmt::format("{}_s{}", where, across));
+    constexpr int line = 64;
+    for (int offset = 0; offset < lanes; offset += line / size_of(k_.buffers[static_cast<std::size_t>(buffer)].dtype))
+      lines_.add(fmt::format("__builtin_prefetch(&{}{} + {}, {});", body_.element(buffer, address, where), next, offset, write ? 1 : 0));
+  };
+  lines_.add(fmt::format("const index i{} = first + done;", along));
+  for (std::size_t v = 0; v < k_.values.size(); ++v)
+    if (k_.values[v].kind == KernelValue::Kind::load && k_.values[v].guard < 0)
+      fetch(k_.values[v].buffer, k_.values[v].address, fmt::format("v{}", v), false);
+  if (number != 1) return;
+  for (std::size_t s = 0; s < k_.stores.size(); ++s)
+    fetch(k_.stores[s].buffer, k_.stores[s].address, fmt::format("w{}", s), true);
+}
+
 /// The elements from `first` on, `length` of them, in runs along the innermost folded axis.
 void CppEmitter::visit_runs(const Walk& w) {
   const bool some_axes = !reduced_.empty();
@@ -107,7 +147,8 @@ void CppEmitter::visit_runs(const Walk& w) {
   if (some_axes) lines_.add(fmt::format("const index i{} = from_inner + l;", inner));
   lines_.add("const index f = first + done + l;");
   visit(w);
-  for (int v : w.folds) lines_.add(fmt::format("block{}[done + l] = v{};", v, value(v).operands[0]));
+  for (int v : w.folds)
+    lines_.add(fmt::format("block{}[done + l] = {};", v, to_running(v, fmt::format("v{}", value(v).operands[0]))));
   lines_.close();
   lines_.close();
 }
@@ -128,7 +169,7 @@ void CppEmitter::visit_columns(const Walk& w) {
 void CppEmitter::accumulate(const Walk& w, const std::string& lane) {
   for (int v : w.folds)
     combine(v, {fmt::format("lane{}{}", v, lane), fmt::format("lane{}_at{}", v, lane)},
-            {fmt::format("v{}", value(v).operands[0]), "f"}, false);
+            {to_running(v, fmt::format("v{}", value(v).operands[0])), "f"}, false);
 }
 
 /// Lanes beyond the block's length hold nothing, and folding nothing in changes nothing, so they are left out.
@@ -171,13 +212,13 @@ void CppEmitter::total(const Walk& w, std::size_t number, bool partial) {
     if (tile_ > 1) lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
     open_columns();
     lines_.add(fmt::format("{0} {1} = height{2} == 0 ? {3} : tree{4}[height{2} - 1]{5};", fold_type(v), t, number,
-                           body_.identity(v), v, column()));
+                           to_running(v, body_.identity(v)), v, column()));
     if (finds_place(v))
       lines_.add(fmt::format("index {0} = height{1} == 0 ? 0 : tree{2}_at[height{1} - 1]{3};", at, number, v, column()));
     lines_.open(fmt::format("for (int h = height{} - 2; h >= 0; --h) {{", number));
     combine(v, {t, at}, {fmt::format("tree{}[h]{}", v, column()), fmt::format("tree{}_at[h]{}", v, column())}, true);
     lines_.close();
-    const std::string& found = finds_place(v) ? at : t;
+    const std::string found = finds_place(v) ? at : from_running(v, t);
     if (partial) {
       lines_.add(fmt::format("part{}[u] = {};", v, t));
       if (finds_place(v)) lines_.add(fmt::format("part{}_at[u] = {};", v, at));

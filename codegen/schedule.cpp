@@ -68,6 +68,7 @@ std::string Schedule::str() const {
       if (axes[i][j].size != 0) text += fmt::format(" {}", axes[i][j].size);
     }
   }
+  if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
   return text;
 }
