@@ -1,4 +1,6 @@
 // Kernels without reductions: every element by itself, the innermost axis in vectors as wide as each access allows.
+// On the CPU a tensor along which memory runs across the innermost axis is read in tiles, so that the lines of memory
+// that one row of a tile touches serve its other rows, too.
 #include <algorithm>
 #include <numeric>
 
@@ -32,6 +34,39 @@ int vector_width(const Kernel& k, const DeviceDescription& device) {
   return width;
 }
 
+/// The axis along which memory of a tensor runs that has gaps along the innermost one, or -1.
+int axis_across(const Kernel& k) {
+  const int innermost = static_cast<int>(k.axes.size()) - 1;
+  for (const KernelValue& v : k.values) {
+    if (v.kind != KernelValue::Kind::load) continue;
+    const ir::Dim gap = v.address.factor(innermost);
+    if (gap.is(0) || gap.is(1) || gap.is(-1)) continue;
+    for (int axis = innermost - 1; axis >= 0; --axis)
+      if (v.address.factor(axis).is(1) || v.address.factor(axis).is(-1)) return axis;
+  }
+  return -1;
+}
+
+/// Of one axis: any number of elements at once. Of more: the innermost in vectors, whole or in pieces where it is long
+/// or of unknown length; a tile's rows in a loop.
+std::vector<std::vector<Factor>> factors_on_cpu(const Kernel& k) {
+  constexpr int piece = 8192;     // elements worth handing to a thread
+  constexpr int tile_rows = 64;   // rows of a tile share lines of memory
+  constexpr int tile_width = 16;  // lines that stay in the first cache, even where they fall upon few of its sets
+  std::vector<std::vector<Factor>> factors(k.axes.size(), {{Level::thread}});
+  if (k.axes.empty()) return factors;
+  if (k.axes.size() == 1) return {{{Level::thread}, {Level::vector}}};
+  if (const int across = axis_across(k); across >= 0) {
+    factors[static_cast<std::size_t>(across)].push_back({Level::loop, tile_rows});
+    factors.back().push_back({Level::vector, tile_width});
+    return factors;
+  }
+  const ir::Dim& length = k.axes.back().extent;
+  const bool whole = length.is_constant() && length.value() <= piece;
+  factors.back() = whole ? std::vector<Factor>{{Level::vector}} : std::vector<Factor>{{Level::thread, piece}, {Level::vector}};
+  return factors;
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescription& device, std::string& why) {
@@ -42,14 +77,10 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
   Schedule s;
   s.chooser = "pointwise";
   const bool cpu = device.target.backend == Backend::cpu;
-  for (std::size_t i = 0; i < k.axes.size(); ++i) {
-    const bool innermost = i + 1 == k.axes.size();
-    if (cpu)
-      s.axes.push_back(innermost ? std::vector<Factor>{{Level::thread}, {Level::vector}} : std::vector<Factor>{{Level::thread}});
-    else
-      s.axes.push_back({{Level::grid}});
-  }
-  if (!cpu) {
+  if (cpu) {
+    s.axes = factors_on_cpu(k);
+  } else {
+    s.axes.assign(k.axes.size(), {{Level::grid}});
     s.block_threads = 256;
     s.vector = vector_width(k, device);
     if (!s.axes.empty()) {

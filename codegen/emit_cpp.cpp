@@ -17,8 +17,6 @@ using Kind = KernelValue::Kind;
 
 namespace {
 
-constexpr int chunk = 8192;  // elements of the innermost axis in one piece of a pointwise kernel
-
 /// The size of an axis' factor at a level, or 0.
 int factor(const Schedule& s, int axis, Level level) {
   for (const Factor& f : s.axes[static_cast<std::size_t>(axis)])
@@ -35,6 +33,8 @@ ir::Dim ceiling(const ir::Dim& n, std::int64_t divisor) {
 CppEmitter::CppEmitter(const Kernel& k, const Schedule& s)
     : k_(k), schedule_(s), body_(k, lines_), in_row_(k.varies_in_row()) {
   for (std::size_t i = 0; i < k.axes.size(); ++i) (k.axes[i].reduced ? reduced_ : kept_).push_back(static_cast<int>(i));
+  for (int axis : kept_)
+    if (!k.has_reduction() && factor(s, axis, Level::loop) != 0) tile_axis_ = axis;
   if (!k.has_reduction()) return;
   if (!kept_.empty()) tile_ = std::max(1, factor(s, kept_.back(), Level::vector));
   if (!reduced_.empty()) split_ = factor(s, reduced_.back(), Level::thread);
@@ -99,22 +99,57 @@ void CppEmitter::print_elements(KernelSource& source) {
     lines_.close();
     return;
   }
-  const int inner = kept_.back();
-  const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
-  source.unit_elements = length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), chunk)) : length;
-  source.units = k_.rows().divided_by(length).value_or(0) * ceiling(length, chunk);
-  const std::string n = body_.extent(inner);
-  lines_.add(fmt::format("const index chunks = ({} + {}) / {};", n, chunk - 1, chunk));
   lines_.open("for (index u = begin; u < end; ++u) {");
-  lines_.add("const index row = u / chunks;");
-  lines_.add(fmt::format("const index first = u % chunks * {};", chunk));
-  lines_.add(fmt::format("const index last = {} - first < {} ? {} : first + {};", n, chunk, n, chunk));
-  body_.decode("row", {kept_.begin(), kept_.end() - 1});
+  open_pieces(source);
+  const int inner = kept_.back();
   lines_.add("#pragma omp simd");
   lines_.open(fmt::format("for (index i{0} = first; i{0} < last; ++i{0}) {{", inner));
   print_all();
   lines_.close();
+  if (tile_axis_ >= 0) lines_.close();
   lines_.close();
+}
+
+/// What piece `u` of the elements is: from `first` to `last` of the innermost axis, of one row or, in a loop that
+/// stays open, of the rows of a tile.
+void CppEmitter::open_pieces(KernelSource& source) {
+  const int inner = kept_.back();
+  const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
+  const std::string n = body_.extent(inner);
+  std::vector<int> outer(kept_.begin(), kept_.end() - 1);
+  ir::Dim rows = k_.rows().divided_by(length).value_or(0);
+  const auto along = [&](std::string_view from, std::string_view to, std::string_view number, const std::string& extent, int size) {
+    lines_.add(fmt::format("const index {} = {} * {};", from, number, size));
+    lines_.add(fmt::format("const index {0} = {1} - {2} < {3} ? {1} : {2} + {3};", to, extent, from, size));
+  };
+  const int width = std::max(factor(schedule_, inner, Level::thread), factor(schedule_, inner, Level::vector));
+  if (width == 0) {
+    source.units = rows;
+    source.unit_elements = length;
+    lines_.add(fmt::format("const index row = u, first = 0, last = {};", n));
+    body_.decode("row", outer);
+    return;
+  }
+  lines_.add(fmt::format("const index pieces = ({} + {}) / {};", n, width - 1, width));
+  along("first", "last", "u % pieces", n, width);
+  if (tile_axis_ < 0) {
+    source.units = rows * ceiling(length, width);
+    source.unit_elements = length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), width)) : length;
+    lines_.add("const index row = u / pieces;");
+    body_.decode("row", outer);
+    return;
+  }
+  const int tile_rows = factor(schedule_, tile_axis_, Level::loop);
+  const ir::Dim& across = k_.axes[static_cast<std::size_t>(tile_axis_)].extent;
+  const std::string n_across = body_.extent(tile_axis_);
+  source.units = rows.divided_by(across).value_or(0) * ceiling(across, tile_rows) * ceiling(length, width);
+  source.unit_elements = tile_rows * width;
+  lines_.add(fmt::format("const index tiles = ({} + {}) / {};", n_across, tile_rows - 1, tile_rows));
+  along("top", "bottom", "u / pieces % tiles", n_across, tile_rows);
+  lines_.add("const index row = u / pieces / tiles;");
+  std::erase(outer, tile_axis_);
+  body_.decode("row", outer);
+  lines_.open(fmt::format("for (index i{0} = top; i{0} < bottom; ++i{0}) {{", tile_axis_));
 }
 
 void CppEmitter::open_units(KernelSource& source) {

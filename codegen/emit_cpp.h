@@ -14,6 +14,7 @@ class CppEmitter {
   // emit_cpp.cpp
   void finish(KernelSource& source);
   void print_elements(KernelSource& source);
+  void open_pieces(KernelSource& source);
   void print_rows(KernelSource& source);
   void print_split_rows(KernelSource& source);
   void place_arrays(KernelSource& source);
@@ -68,6 +69,7 @@ class CppEmitter {
   Staging staging_;
   std::vector<bool> in_row_;
   int tile_ = 1;           // rows that are walked side by side, along the innermost kept axis
+  int tile_axis_ = -1;     // of a kernel without reductions: the axis whose elements are the rows of a tile, or -1
   int split_ = 0;          // elements of a row that one piece takes; 0 for whole rows
   std::string row_length_;  // the parameter
 };

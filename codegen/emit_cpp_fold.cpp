@@ -101,15 +101,19 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
   }
   // Several folded axes: the block's elements are computed in runs along the innermost, then dealt to the lanes.
   visit_runs(w);
-  lines_.open(fmt::format("for (int from = 0; from < length; from += {}) {{", lanes));
-  lines_.add(fmt::format("const int some = length - from < {0} ? length - from : {0};", lanes));
-  lines_.add("#pragma omp simd");
-  lines_.open("for (int lane = 0; lane < some; ++lane) {");
-  for (int v : w.folds)
-    combine(v, {fmt::format("lane{}[lane]", v), fmt::format("lane{}_at[lane]", v)},
-            {fmt::format("block{}[from + lane]", v), "first + from + lane"}, false);
+  const auto deal = [&](const std::string& count) {
+    lines_.add("#pragma omp simd");
+    lines_.open(fmt::format("for (int lane = 0; lane < {}; ++lane) {{", count));
+    for (int v : w.folds)
+      combine(v, {fmt::format("lane{}[lane]", v), fmt::format("lane{}_at[lane]", v)},
+              {fmt::format("block{}[from + lane]", v), "first + from + lane"}, false);
+    lines_.close();
+  };
+  lines_.add("int from = 0;");
+  lines_.open(fmt::format("for (; from + {0} <= length; from += {0}) {{", lanes));
+  deal(fmt::format("{}", lanes));
   lines_.close();
-  lines_.close();
+  deal("length - from");
 }
 
 /// In a walk over what is in the cache already: the memory that comes next, so that it is on its way while this walk

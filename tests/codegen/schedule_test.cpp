@@ -36,7 +36,7 @@ bool wide_index(std::string_view inputs, std::string_view body, const passes::In
 TEST_CASE("on the CPU memory's direction chooses the schedule") {
   CHECK(scheduled(cpu, "%x: f32[M, 64])", "return neg(%x)") == "pointwise: i0: thread, vector");
   CHECK(scheduled(cpu, "%x: f32[M, 64], %b: f32[64])", "return add(%x, %b)") ==
-        "pointwise: i0: thread; i1: thread, vector");
+        "pointwise: i0: thread; i1: vector");
   CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[1])") == "row: i0: thread; i1: loop, vector");
   CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[0])") ==
         "column: i0: loop; i1: thread, vector 64");
@@ -44,6 +44,35 @@ TEST_CASE("on the CPU memory's direction chooses the schedule") {
         "row: i0: thread; i1: loop; i2: thread; i3: loop, vector");
   CHECK(scheduled(cpu, "%x: f32[4, 8, M, 64])", "return sum(%x, axes=[0, 2])") ==
         "column: i0: loop; i1: thread; i2: loop; i3: thread, vector 64");
+}
+
+TEST_CASE("an innermost axis is taken whole, or in pieces where it is long or of unknown length") {
+  const char* const body = "return add(%x, %b)";
+  CHECK(scheduled(cpu, "%x: f32[M, 8192], %b: f32[8192])", body) == "pointwise: i0: thread; i1: vector");
+  CHECK(scheduled(cpu, "%x: f32[M, 8193], %b: f32[8193])", body) ==
+        "pointwise: i0: thread; i1: thread 8192, vector");
+  CHECK(scheduled(cpu, "%x: f32[M, N], %b: f32[N])", body) ==
+        "pointwise: i0: thread; i1: thread 8192, vector");
+}
+
+TEST_CASE("a tensor whose memory runs across the innermost axis is read in tiles") {
+  CHECK(scheduled(cpu, "%x: f32[M, N], %y: f32[N, M])", "return add(%x, permute_dims(%y, axes=[1, 0]))") ==
+        "pointwise: i0: thread, loop 64; i1: thread, vector 16");
+  CHECK(scheduled(cpu, "%x: f32[4, 8, 16, 32])", "return neg(permute_dims(%x, axes=[0, 2, 3, 1]))") ==
+        "pointwise: i0: thread; i1: thread, loop 64; i2: thread, vector 16");
+  CHECK(scheduled(cpu, "%x: f32[M, 63])", "return neg(slice(%x, ranges=[:, ::2]))") ==
+        "pointwise: i0: thread; i1: vector");
+}
+
+TEST_CASE("short rows are walked side by side where there are enough") {
+  const char* const beside = "short rows: i0: thread, vector 64; i1: loop";
+  const char* const body = "return sum(%x, axes=[1])";
+  CHECK(scheduled(cpu, "%x: f32[M, 2])", body) == beside);
+  CHECK(scheduled(cpu, "%x: f32[64, 63])", body) == beside);
+  CHECK(scheduled(cpu, "%x: f32[63, 63])", body).starts_with("row"));
+  CHECK(scheduled(cpu, "%x: f32[M, 64])", body).starts_with("row"));
+  CHECK(scheduled(cpu, "%x: f32[M, N])", body).starts_with("row"));
+  CHECK(scheduled(cpu, "%x: f32[M, 60])", body, {{120, 2}}) == beside);
 }
 
 TEST_CASE("a tensor narrower than a vector, or with gaps between its elements, has the plain schedule") {
@@ -124,9 +153,11 @@ TEST_CASE("indices have 64 bits only where something reaches 2^31") {
 TEST_CASE("every refusal says why") {
   std::vector<std::string> refusals;
   choose_schedule(kernel_of("%x: f32[M, 7])", "return sum(%x, axes=[0])"), describe(cpu), &refusals);
-  CHECK(refusals == std::vector<std::string>{"pointwise: the kernel folds an axis",
-                                             "row: memory does not run along a folded innermost axis",
-                                             "column: memory does not run along the innermost axis"});
+  CHECK(refusals == std::vector<std::string>{
+                        "pointwise: the kernel folds an axis",
+                        "short rows: rows may have 64 elements or more, or the device is not the CPU",
+                        "row: memory does not run along a folded innermost axis",
+                        "column: memory does not run along the innermost axis"});
 }
 
 TEST_CASE("an unknown architecture is an error that names the known ones") {

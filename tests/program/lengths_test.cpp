@@ -54,6 +54,16 @@ TEST_CASE("few and many rows are folded right") {
     check(1, 70, fmt::format("%x: f32[{}, 70]", rows), "%x", {rows, 70});
 }
 
+TEST_CASE("short rows, side by side, are folded right") {
+  for (std::int64_t length : {2, 3, 31, 32, 33, 63})
+    for (std::int64_t rows : {64, 65, 127, 200}) {
+      check(1, length, fmt::format("%x: f32[{}, {}]", rows, length), "%x", {rows, length});
+      if (length == 3)
+        check(2, length, fmt::format("%x: f32[5, {}, {}]", rows, length), "slice(%x, ranges=[:, ::-1])",
+              {5, rows, length});
+    }
+}
+
 TEST_CASE("columns of any length and number are folded right") {
   for (std::int64_t length : {0, 1, 2, 31, 32, 33, 1024, 1025, 2100})
     for (std::int64_t columns : {1, 2, 7, 8, 9, 63, 64, 65, 130})
@@ -100,6 +110,19 @@ TEST_CASE("elements of tensors of any size are computed, each once") {
           "graph @plane(%x: f32[{0}, {1}], %y: f32[{0}, 1]) {{\n  return add(%x, %y)\n}}\n", rows, columns);
       CHECK(off_exact(ir::parse(text),
                       {whole_numbers(f32, {rows, columns}), whole_numbers(f32, {rows, 1}, 5)}) == "");
+    }
+}
+
+TEST_CASE("transposed tensors are read in tiles, each element once") {
+  for (std::int64_t rows : {2, 15, 16, 17, 63, 64, 65, 200})
+    for (std::int64_t columns : {2, 15, 16, 17, 130}) {
+      INFO(rows << " x " << columns);
+      const std::string text = fmt::format(
+          "graph @transposed(%x: f32[3, {0}, {1}], %y: f32[3, {1}, {0}]) {{\n  return add(%x, "
+          "permute_dims(%y, axes=[0, 2, 1]))\n}}\n",
+          rows, columns);
+      CHECK(off_exact(ir::parse(text), {whole_numbers(f32, {3, rows, columns}),
+                                        whole_numbers(f32, {3, columns, rows}, 4)}) == "");
     }
 }
 

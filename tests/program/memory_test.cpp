@@ -136,6 +136,14 @@ TEST_CASE("rows, columns, runs and pieces stay within their tensors and working 
                         "  return add(%e, %s), argmin(%x, axes=[0])\n}}\n",
                         n, columns),
             {whole_numbers(f32, {n, columns})});
+    if (n < 64 && n > 1)
+      check(fmt::format(
+                "graph @short(%x: f32[67, {}]) {{\n  return sub(%x, sum(%x, axes=[1], keepdims=true))\n}}\n",
+                n),
+            {whole_numbers(f32, {67, n})});
+    check(fmt::format(
+              "graph @transposed(%x: f32[{}, 67]) {{\n  return neg(permute_dims(%x, axes=[1, 0]))\n}}\n", n),
+          {whole_numbers(f32, {n, 67})});
     check(fmt::format("graph @runs(%x: f32[2, 3, {}]) {{\n  %s = sum(%x, axes=[0, 2], keepdims=true)\n  "
                       "return sub(%x, %s)\n}}\n",
                       n),
