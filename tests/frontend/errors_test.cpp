@@ -28,7 +28,7 @@ const Tensor i = ones({2, 3}, int32), b = ones({2, 3}, boolean);
 }  // namespace
 
 // The statement throws an error of that kind whose message is the text and, behind it, this line.
-#define FAILS(kind, statement, text)                    \
+#define FAILS(kind, statement, text)                 \
   CHECK(message<kind>([&] { (void)(statement); }) == \
         std::string(text) + "\n  at " + __FILE__ + ":" + std::to_string(__LINE__))
 // The same for what is no operation and knows no line.

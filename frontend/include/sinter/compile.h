@@ -110,7 +110,8 @@ class Compiled {
       return lower_for(Target{}, given, std::index_sequence_for<Specs...>{});
   }
 
-  /// The programs that calls have made so far. What follows covers all of them.
+  /// The programs that calls have made so far. What follows covers all of them: texts one after the other,
+  /// JSON as an array, DOT as several graphs in one file.
   std::vector<Program> programs() const { return core_->programs(); }
   std::string explain() const { return core_->explain(); }
   std::string json() const { return core_->json(); }
