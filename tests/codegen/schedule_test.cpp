@@ -37,7 +37,7 @@ TEST_CASE("on the CPU memory's direction chooses the schedule") {
   CHECK(scheduled(cpu, "%x: f32[M, 64])", "return neg(%x)") == "pointwise: i0: thread, vector");
   CHECK(scheduled(cpu, "%x: f32[M, 64], %b: f32[64])", "return add(%x, %b)") ==
         "pointwise: i0: thread; i1: vector");
-  CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[1])") == "row: i0: thread; i1: loop, vector");
+  CHECK(scheduled(cpu, "%x: f32[M, N])", "return sum(%x, axes=[1])") == "row: i0: thread; i1: loop, vector");
   CHECK(scheduled(cpu, "%x: f32[M, 64])", "return sum(%x, axes=[0])") ==
         "column: i0: loop; i1: thread, vector 64");
   CHECK(scheduled(cpu, "%x: f32[4, 8, M, 64])", "return sum(%x, axes=[1, 3])") ==
@@ -91,6 +91,13 @@ TEST_CASE("few long rows are taken in pieces") {
   CHECK(scheduled(cpu, "%x: f32[64, 131071])", body) == whole);
   CHECK(scheduled(cpu, "%x: f32[M, 131072])", body) == whole);
   CHECK(scheduled(cpu, "%x: f32[131072])", "return sum(%x)") == "row: i0: thread 65536, loop, vector");
+}
+
+TEST_CASE("the next row is fetched ahead where rows fit the cache") {
+  const char* const ahead = "row: i0: thread; i1: loop, vector; next row fetched ahead";
+  CHECK(scheduled(cpu, "%x: f32[M, 16384])", "return sum(%x, axes=[1])") == ahead);
+  CHECK(scheduled(cpu, "%x: f32[M, 16385])", "return sum(%x, axes=[1])") ==
+        "row: i0: thread; i1: loop, vector");
 }
 
 TEST_CASE("what is dear is kept in working memory, what is cheap is computed again") {
