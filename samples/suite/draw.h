@@ -1,7 +1,6 @@
 // Inputs drawn from a seed.
 #pragma once
 
-#include <sinter/graph_function.h>
 #include <sinter/sinter.h>
 
 #include <cstdint>

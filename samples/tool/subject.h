@@ -2,7 +2,6 @@
 // takes it has.
 #pragma once
 
-#include <sinter/graph_function.h>
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>

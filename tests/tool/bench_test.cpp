@@ -8,8 +8,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const std::vector<std::string> quick{"--seconds", "0.05",    "--set", "rows=64",
-                                     "--set",     "cols=64"};
+const std::vector<std::string> quick{"--seconds", "0.05", "--set", "rows=64", "--set", "cols=64"};
 
 std::vector<std::string> bench(std::vector<std::string> words) {
   words.insert(words.begin(), "bench");

@@ -1,17 +1,21 @@
 // All of sinter's public interface.
 #pragma once
 
+#include "sinter/cache.h"
 #include "sinter/compile.h"
 #include "sinter/composites.h"
 #include "sinter/create.h"
 #include "sinter/device.h"
 #include "sinter/dlpack.h"
+#include "sinter/doctor.h"
 #include "sinter/dtype.h"
 #include "sinter/error.h"
 #include "sinter/functions.h"
+#include "sinter/graph_function.h"
 #include "sinter/npy.h"
 #include "sinter/numerics.h"
 #include "sinter/program.h"
+#include "sinter/settings.h"
 #include "sinter/tensor.h"
 #include "sinter/var.h"
 #include "sinter/version.h"
