@@ -79,7 +79,7 @@ TEST_CASE("rows that lie in several runs of memory are folded right") {
         const std::string text = fmt::format(
             "graph @runs({}) {{\n  %m = max(%x, axes=[0, 2], keepdims=true)\n  %d = sub(%x, %m)\n  %s = "
             "sum(%d, axes=[0, 2])\n"
-            "  return %d, %s\n}}\n",
+            "  return %d, %s, argmax(%x, axes=[0, 2]), argmin(%x, axes=[0, 2])\n}}\n",
             declaration);
         CHECK(off_exact(ir::parse(text), {whole_numbers(f32, {outer, rows, inner})}) == "");
       }
@@ -90,7 +90,7 @@ TEST_CASE("long rows that lie in several runs of memory are folded in pieces rig
     const std::string text = fmt::format(
         "graph @runs(%x: f32[3, 2, {}]) {{\n  %m = max(%x, axes=[0, 2], keepdims=true)\n  %s = sum(sub(%x, "
         "%m), axes=[0, 2])\n"
-        "  return %m, %s\n}}\n",
+        "  return %m, %s, argmax(%x, axes=[0, 2]), argmin(%x, axes=[0, 2])\n}}\n",
         inner);
     INFO(text);
     CHECK(off_exact(ir::parse(text), {whole_numbers(f32, {3, 2, inner})}) == "");

@@ -1,7 +1,9 @@
 // Every reduction, over every dtype, any axes, and the values at which folds go wrong.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "sinter/error.h"
@@ -29,19 +31,30 @@ ir::Array exact_numbers(DType t, const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-TEST_CASE("every reduction of every dtype folds rows, columns and scattered elements") {
-  for (DType t : all_dtypes) {
-    std::string lines, results;
-    for (const std::string& op : reductions)
-      for (const char* axes : {"1", "0"}) {
-        lines += fmt::format("  %{0}{1} = {0}({2}, axes=[{1}])\n", op, axes, "%x");
-        results += fmt::format("{}%{}{}", results.empty() ? "" : ", ", op, axes);
-      }
-    const std::string text =
-        fmt::format("graph @folds(%x: {}[37, 70]) {{\n{}  return {}\n}}\n", name(t), lines, results);
-    INFO(text);
-    CHECK(off_exact(ir::parse(text), {exact_numbers(t, {37, 70})}) == "");
-  }
+TEST_CASE("every reduction of every dtype folds under every schedule") {
+  struct Folding {
+    std::vector<std::int64_t> shape;
+    const char *operand, *axes;
+  };
+  const Folding foldings[] = {
+      {{5, 70}, "%x", "1"},                           // rows
+      {{70, 21}, "%x", "1"},                          // short rows, side by side
+      {{37, 70}, "%x", "0"},                          // columns
+      {{5, 140}, "slice(%x, ranges=[:, ::2])", "1"},  // gaps between the elements
+      {{3, 2, 50}, "%x", "0, 2"},                     // runs
+  };
+  for (const Folding& folding : foldings)
+    for (DType t : all_dtypes) {
+      std::string results, shape;
+      for (const std::string& op : reductions)
+        results += fmt::format("{}{}({}, axes=[{}])", results.empty() ? "" : ", ", op, folding.operand,
+                               folding.axes);
+      for (std::int64_t n : folding.shape) shape += fmt::format("{}{}", shape.empty() ? "" : ", ", n);
+      const std::string text =
+          fmt::format("graph @folds(%x: {}[{}]) {{\n  return {}\n}}\n", name(t), shape, results);
+      INFO(text);
+      CHECK(off_exact(ir::parse(text), {exact_numbers(t, folding.shape)}) == "");
+    }
 }
 
 TEST_CASE("any axes of a tensor are folded") {
@@ -187,6 +200,16 @@ TEST_CASE("strict: a sum has the same bits whichever schedule folds it") {
                      "graph @g(%x: f32[{}, 9]) {{\n  return slice(sum(%x, axes=[0]), ranges=[:3])\n}}\n", n),
                  wide),
             rows) == "");
+    if (n < 64) {
+      ir::Array tall(f32, {70, n});
+      std::memcpy(tall.data.data(), x.data.data(), x.data.size());
+      CHECK(mismatch_in_bits(
+                sums(fmt::format(
+                         "graph @g(%x: f32[70, {}]) {{\n  return slice(sum(%x, axes=[1]), ranges=[:3])\n}}\n",
+                         n),
+                     tall),
+                rows) == "");
+    }
     if (n % 2 != 0) continue;
     ir::Array halves(f32, {2, 3, n / 2});
     for (std::int64_t r = 0; r < 3; ++r)
