@@ -14,11 +14,12 @@ constexpr int tree_height = 54;  // of 2^63 elements in blocks
 }  // namespace
 
 /// max and min of f32 run on whole numbers in the same order as the floats: one instruction to fold two of them, where
-/// floats with NaN and signed zeros need a chain of comparisons and selections.
+/// floats with NaN and signed zeros need a chain of comparisons and selections. Their places do not: both zeros are
+/// equal to them.
 bool CppEmitter::folds_keys(int v) const {
   const ir::Identity identity = ir::reduction_info(value(v).op).identity;
   const bool extreme = identity == ir::Identity::lowest || identity == ir::Identity::highest;
-  return extreme && value(value(v).operands[0]).dtype == DType::f32;
+  return extreme && !finds_place(v) && value(value(v).operands[0]).dtype == DType::f32;
 }
 
 std::string CppEmitter::to_running(int v, const std::string& text) const {
@@ -43,6 +44,17 @@ void CppEmitter::combine(int v, const Running& a, const Running& b, bool b_is_ea
   lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), right, b.place, left, a.place));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.value, v, b.value, a.value));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.place, v, b.place, a.place));
+}
+
+/// Lanes start from the place of their first element with the least value there is, so an element that comes after all
+/// others of its lane is taken only where it is beyond them.
+void CppEmitter::append(int v, const Running& lane, const Running& element) {
+  if (!finds_place(v)) return combine(v, lane, element, false);
+  const DType t = running_dtype(v);
+  lines_.add(fmt::format("const bool take{} = {}_exceeds({}, {});", v, name(value(v).op), BodyPrinter::from_stored(element.value, t),
+                         BodyPrinter::from_stored(lane.value, t)));
+  lines_.add(fmt::format("{} = take{} ? {} : {};", lane.value, v, element.value, lane.value));
+  lines_.add(fmt::format("{} = take{} ? {} : {};", lane.place, v, element.place, lane.place));
 }
 
 void CppEmitter::declare_running(const Walk& w, std::size_t number) {
@@ -74,7 +86,7 @@ void CppEmitter::fold(const Walk& w, std::size_t number) {
   open_columns();
   for (int v : w.folds) {
     lines_.add(fmt::format("lane{}[l]{} = {};", v, column(), to_running(v, body_.identity(v))));
-    if (finds_place(v)) lines_.add(fmt::format("lane{}_at[l]{} = -1;", v, column()));
+    if (finds_place(v)) lines_.add(fmt::format("lane{}_at[l]{} = first + l;", v, column()));
   }
   close_columns();
   lines_.close();
@@ -105,8 +117,8 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
     lines_.add("#pragma omp simd");
     lines_.open(fmt::format("for (int lane = 0; lane < {}; ++lane) {{", count));
     for (int v : w.folds)
-      combine(v, {fmt::format("lane{}[lane]", v), fmt::format("lane{}_at[lane]", v)},
-              {fmt::format("block{}[from + lane]", v), "first + from + lane"}, false);
+      append(v, {fmt::format("lane{}[lane]", v), fmt::format("lane{}_at[lane]", v)},
+             {fmt::format("block{}[from + lane]", v), "first + from + lane"});
     lines_.close();
   };
   lines_.add("int from = 0;");
@@ -172,8 +184,8 @@ void CppEmitter::visit_columns(const Walk& w) {
 
 void CppEmitter::accumulate(const Walk& w, const std::string& lane) {
   for (int v : w.folds)
-    combine(v, {fmt::format("lane{}{}", v, lane), fmt::format("lane{}_at{}", v, lane)},
-            {to_running(v, fmt::format("v{}", value(v).operands[0])), "f"}, false);
+    append(v, {fmt::format("lane{}{}", v, lane), fmt::format("lane{}_at{}", v, lane)},
+           {to_running(v, fmt::format("v{}", value(v).operands[0])), "f"});
 }
 
 /// Lanes beyond the block's length hold nothing, and folding nothing in changes nothing, so they are left out.

@@ -93,8 +93,7 @@ Inferred infer_reduction(const Graph& g, Op op, Operands x, const Attrs& attrs) 
       fail<ShapeError>("{}: axis {} is named twice; each may be named once", describe(g, op, x), axis);
     folded[static_cast<std::size_t>(axis)] = true;
     if (s[static_cast<int>(axis)].is(0) &&
-        (info.identity == Identity::lowest || info.identity == Identity::highest ||
-         info.identity == Identity::none))
+        (info.identity == Identity::lowest || info.identity == Identity::highest))
       fail<ValueError>("{}: axis {} has no elements, and {} of nothing is undefined", describe(g, op, x),
                        axis, name(op));
   }

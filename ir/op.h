@@ -61,7 +61,7 @@ struct ElementwiseInfo {
   bool is(Flag f) const { return (flags & f) != 0; }
 };
 
-enum class Identity : std::uint8_t { zero, one, lowest, highest, none };
+enum class Identity : std::uint8_t { zero, one, lowest, highest };
 /// wide: whole numbers and bool fold in and return int64, 16-bit floats fold in f32; same: the operand's dtype;
 /// truth: bool; index: compares in the operand's dtype and returns int64.
 enum class Accumulator : std::uint8_t { wide, same, truth, index };
