@@ -167,8 +167,11 @@ Tensor logsumexp(Operand x, const ReduceOptions& options) {
 Tensor cross_entropy(Operand logits, Operand labels) {
   const AtLine line(logits.where());
   const Tensor z = working(logits);
-  const Tensor chosen = take_along_axis(z, expand_dims(labels, -1), -1);
-  const Tensor loss = logsumexp(z, {.axes = -1, .keepdims = true}) - chosen;
+  // Both terms are taken from the greatest logit, so that large logits do not cost the loss its digits.
+  const Tensor top = max(z, {.axes = -1, .keepdims = true});
+  const Tensor total = sum(exp(z - top), {.axes = -1, .keepdims = true});
+  const Tensor chosen = take_along_axis(z, expand_dims(labels, -1), -1) - top;
+  const Tensor loss = log(total) - chosen;
   return astype(squeeze(loss, -1), result_dtype(logits.dtype()));
 }
 

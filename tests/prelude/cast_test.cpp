@@ -64,6 +64,16 @@ void for_random_bits(int count, F&& f) {
   for (int i = 0; i < count; ++i) f(random());
 }
 
+TEST_CASE("a float that a whole number takes to zero comes back as +0") {
+  volatile float small = -0.25f;
+  CHECK_FALSE(std::signbit(kernel::to_f32(kernel::to_int8(small))));
+  CHECK_FALSE(std::signbit(kernel::to_f32(kernel::to_int32(small))));
+  CHECK_FALSE(std::signbit(kernel::to_f32(kernel::to_int64(small))));
+  volatile double low = -0.25;
+  CHECK_FALSE(std::signbit(kernel::to_f64(kernel::to_int32(low))));
+  CHECK_FALSE(std::signbit(kernel::to_f64(kernel::to_int64(low))));
+}
+
 TEST_CASE("every f16 and bf16 number becomes the same number in f32") {
   int wrong = 0;
   for (int i = 0; i < 65536; ++i) {
