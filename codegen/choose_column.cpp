@@ -1,4 +1,5 @@
-// Kernels that fold outer axes while memory runs along a kept innermost one: a tile of neighbouring rows side by side.
+// Kernels that fold outer axes while memory runs along a kept innermost one: a tile of neighbouring rows side
+// by side.
 #include "codegen/schedule.h"
 
 namespace sinter::codegen {

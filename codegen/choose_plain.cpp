@@ -1,4 +1,5 @@
-// Every other reduction: any folded axes, any strides. Correct for all kernels; each thread, or block, takes a row.
+// Every other reduction: any folded axes, any strides. Correct for all kernels; each thread, or block, takes
+// a row.
 #include "codegen/schedule.h"
 
 namespace sinter::codegen {

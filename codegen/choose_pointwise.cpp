@@ -1,6 +1,6 @@
-// Kernels without reductions: every element by itself, the innermost axis in vectors as wide as each access allows.
-// On the CPU a tensor along which memory runs across the innermost axis is read in tiles, so that the lines of memory
-// that one row of a tile touches serve its other rows, too.
+// Kernels without reductions: every element by itself, the innermost axis in vectors as wide as each access
+// allows. On the CPU a tensor along which memory runs across the innermost axis is read in tiles, so that the
+// lines of memory that one row of a tile touches serve its other rows, too.
 #include <algorithm>
 #include <numeric>
 
@@ -9,8 +9,8 @@
 namespace sinter::codegen {
 namespace {
 
-/// Elements that one thread of a GPU handles at once: 16 bytes of the narrowest tensor that lies along the innermost
-/// axis, halved until it divides the axis, every stride across it, and every tensor's alignment.
+/// Elements that one thread of a GPU handles at once: 16 bytes of the narrowest tensor that lies along the
+/// innermost axis, halved until it divides the axis, every stride across it, and every tensor's alignment.
 int vector_width(const Kernel& k, const DeviceDescription& device) {
   if (k.axes.empty()) return 1;
   const int innermost = static_cast<int>(k.axes.size()) - 1;
@@ -47,12 +47,13 @@ int axis_across(const Kernel& k) {
   return -1;
 }
 
-/// Of one axis: any number of elements at once. Of more: the innermost in vectors, whole or in pieces where it is long
-/// or of unknown length; a tile's rows in a loop.
+/// Of one axis: any number of elements at once. Of more: the innermost in vectors, whole or in pieces where
+/// it is long or of unknown length; a tile's rows in a loop.
 std::vector<std::vector<Factor>> factors_on_cpu(const Kernel& k) {
-  constexpr int piece = 8192;     // elements worth handing to a thread
-  constexpr int tile_rows = 64;   // rows of a tile share lines of memory
-  constexpr int tile_width = 16;  // lines that stay in the first cache, even where they fall upon few of its sets
+  constexpr int piece = 8192;    // elements worth handing to a thread
+  constexpr int tile_rows = 64;  // rows of a tile share lines of memory
+  constexpr int tile_width =
+      16;  // lines that stay in the first cache, even where they fall upon few of its sets
   std::vector<std::vector<Factor>> factors(k.axes.size(), {{Level::thread}});
   if (k.axes.empty()) return factors;
   if (k.axes.size() == 1) return {{{Level::thread}, {Level::vector}}};
@@ -63,7 +64,8 @@ std::vector<std::vector<Factor>> factors_on_cpu(const Kernel& k) {
   }
   const ir::Dim& length = k.axes.back().extent;
   const bool whole = length.is_constant() && length.value() <= piece;
-  factors.back() = whole ? std::vector<Factor>{{Level::vector}} : std::vector<Factor>{{Level::thread, piece}, {Level::vector}};
+  factors.back() = whole ? std::vector<Factor>{{Level::vector}}
+                         : std::vector<Factor>{{Level::thread, piece}, {Level::vector}};
   return factors;
 }
 

@@ -1,5 +1,5 @@
-// Kernels that fold the axes along which memory runs: a row each for a thread of the CPU or a block of a GPU; few long
-// rows in pieces.
+// Kernels that fold the axes along which memory runs: a row each for a thread of the CPU or a block of a GPU;
+// few long rows in pieces.
 #include <algorithm>
 
 #include "codegen/schedule.h"
@@ -7,12 +7,13 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int piece = 1 << 16;           // elements of a long row that a thread of the CPU takes at a time
-constexpr std::int64_t few_rows = 64;    // more than that keep all cores busy as they are
+constexpr int piece = 1 << 16;         // elements of a long row that a thread of the CPU takes at a time
+constexpr std::int64_t few_rows = 64;  // more than that keep all cores busy as they are
 
 bool few_and_long(const Kernel& k) {
   const ir::Dim rows = k.rows(), length = k.row_length();
-  return rows.is_constant() && length.is_constant() && rows.value() <= few_rows && length.value() >= 2 * piece;
+  return rows.is_constant() && length.is_constant() && rows.value() <= few_rows &&
+         length.value() >= 2 * piece;
 }
 
 /// Rows one after the other, each small enough that it and the next one stay in a core's cache.

@@ -16,10 +16,11 @@ void for_each_affine(Kernel& k, const std::function<void(Affine&)>& f) {
   for (int i = 0; i < k.atoms.size(); ++i) f(k.atoms[i].index);
 }
 
-/// A reduction over several axes numbers its elements row-major over them, which joining keeps; a position that argmax
-/// reports is that number, too.
+/// A reduction over several axes numbers its elements row-major over them, which joining keeps; a position
+/// that argmax reports is that number, too.
 bool joinable(Kernel& k, int outer, int inner) {
-  if (k.axes[static_cast<std::size_t>(outer)].reduced != k.axes[static_cast<std::size_t>(inner)].reduced) return false;
+  if (k.axes[static_cast<std::size_t>(outer)].reduced != k.axes[static_cast<std::size_t>(inner)].reduced)
+    return false;
   const ir::Dim& length = k.axes[static_cast<std::size_t>(inner)].extent;
   bool fits = true;
   for_each_affine(k, [&](Affine& a) { fits = fits && a.factor(outer) == a.factor(inner) * length; });
@@ -27,7 +28,8 @@ bool joinable(Kernel& k, int outer, int inner) {
 }
 
 void remove_terms(Kernel& k, int axis) {
-  for_each_affine(k, [&](Affine& a) { std::erase_if(a.terms, [&](const Term& t) { return t.atom == axis; }); });
+  for_each_affine(k,
+                  [&](Affine& a) { std::erase_if(a.terms, [&](const Term& t) { return t.atom == axis; }); });
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace sinter::codegen {
 namespace {
 
-// Shared memory per block: CUDA C++ Programming Guide, table of technical specifications per compute capability.
-// Multiprocessors: of the largest product of the architecture.
+// Shared memory per block: CUDA C++ Programming Guide, table of technical specifications per compute
+// capability. Multiprocessors: of the largest product of the architecture.
 const std::array descriptions{
     DeviceDescription{Target::cpu(), 64, 1, 1, 1, 0, 0},
     DeviceDescription{Target::cuda("sm_75"), 16, 32, 1024, 72, 64 << 10, 65536},

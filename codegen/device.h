@@ -1,5 +1,5 @@
-// What schedules need to know of a device. Descriptions of every architecture are built in, so that kernels can be
-// scheduled and printed for devices that are not there.
+// What schedules need to know of a device. Descriptions of every architecture are built in, so that kernels
+// can be scheduled and printed for devices that are not there.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace sinter::codegen {
 
 struct DeviceDescription {
   Target target;
-  int vector_bytes = 16;             // of the widest load or store
-  int warp = 32;                     // threads that exchange values by shuffles
-  int block_threads = 1024;          // at most
-  int processors = 1;                // streaming multiprocessors, or cores
-  int shared_bytes_per_block = 0;    // at most, opted in
+  int vector_bytes = 16;           // of the widest load or store
+  int warp = 32;                   // threads that exchange values by shuffles
+  int block_threads = 1024;        // at most
+  int processors = 1;              // streaming multiprocessors, or cores
+  int shared_bytes_per_block = 0;  // at most, opted in
   int registers_per_processor = 0;
 };
 

@@ -45,7 +45,9 @@ std::string BodyPrinter::phase() {
   return "phase";
 }
 
-std::string BodyPrinter::value_name(int value) { return fmt::format("v{}", value); }
+std::string BodyPrinter::value_name(int value) {
+  return fmt::format("v{}", value);
+}
 
 std::string BodyPrinter::extent(int axis) {
   return length(kernel_.axes[static_cast<std::size_t>(axis)].extent, fmt::format("n{}", axis));
@@ -55,7 +57,8 @@ std::string BodyPrinter::buffer(int number) const {
   // Numbered among the inputs and among the outputs.
   int rank = 0;
   for (int i = 0; i < number; ++i)
-    rank += kernel_.buffers[static_cast<std::size_t>(i)].written == kernel_.buffers[static_cast<std::size_t>(number)].written;
+    rank += kernel_.buffers[static_cast<std::size_t>(i)].written ==
+            kernel_.buffers[static_cast<std::size_t>(number)].written;
   return fmt::format("{}{}", kernel_.buffers[static_cast<std::size_t>(number)].written ? "out" : "in", rank);
 }
 
@@ -65,13 +68,17 @@ std::string BodyPrinter::affine(const Affine& a, const std::string& where, bool 
     const Atom& atom = kernel_.atoms[t.atom];
     std::string part;
     switch (atom.kind) {
-      case Atom::Kind::axis: part = fmt::format("i{}", atom.number); break;
-      case Atom::Kind::value: part = (guarded ? "(index)" : "") + value_name(atom.number); break;
+      case Atom::Kind::axis:
+        part = fmt::format("i{}", atom.number);
+        break;
+      case Atom::Kind::value:
+        part = (guarded ? "(index)" : "") + value_name(atom.number);
+        break;
       case Atom::Kind::quotient:
       case Atom::Kind::remainder: {
         const std::string own = fmt::format("d{}", t.atom);
-        part = fmt::format("({}) {} {}", affine(atom.index, own, guarded), atom.kind == Atom::Kind::quotient ? "/" : "%",
-                           length(atom.divisor, own));
+        part = fmt::format("({}) {} {}", affine(atom.index, own, guarded),
+                           atom.kind == Atom::Kind::quotient ? "/" : "%", length(atom.divisor, own));
         part = "(" + part + ")";
         break;
       }
@@ -91,7 +98,8 @@ std::string BodyPrinter::element(int buffer_number, const Affine& address, const
 std::string BodyPrinter::load(int value) {
   const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
   std::string text = element(v.buffer, v.address, value_name(value));
-  if (v.guard >= 0) text = fmt::format("{} ? {} : {}{{}}", value_name(v.guard), text, stored_type_name(v.dtype));
+  if (v.guard >= 0)
+    text = fmt::format("{} ? {} : {}{{}}", value_name(v.guard), text, stored_type_name(v.dtype));
   return from_stored(text, v.dtype);
 }
 
@@ -99,9 +107,13 @@ std::string BodyPrinter::from_stored(const std::string& text, DType t) {
   return is_bool(t) ? fmt::format("to_bool({})", text) : text;
 }
 
-std::string type_name(DType t) { return is_bool(t) ? "boolean" : std::string(sinter::name(t)); }
+std::string type_name(DType t) {
+  return is_bool(t) ? "boolean" : std::string(sinter::name(t));
+}
 
-std::string stored_type_name(DType t) { return is_bool(t) ? "uint8" : type_name(t); }
+std::string stored_type_name(DType t) {
+  return is_bool(t) ? "uint8" : type_name(t);
+}
 
 namespace {
 
@@ -127,7 +139,8 @@ std::string BodyPrinter::apply(Op op, DType dtype, const std::vector<std::string
   std::vector<std::string> converted;
   for (const std::string& o : operands) converted.push_back(fmt::format("({}){}", wide, o));
   std::string text = substitute(info.emit, converted);
-  if (info.emit.find('(') != std::string_view::npos) text = substitute(info.emit, operands);  // a function sees to it
+  if (info.emit.find('(') != std::string_view::npos)
+    text = substitute(info.emit, operands);  // a function sees to it
   return fmt::format("({})({})", type_name(dtype), text);
 }
 
@@ -174,19 +187,26 @@ std::string BodyPrinter::expression(int value) {
   std::vector<std::string> operands;
   for (int o : v.operands) operands.push_back(value_name(o));
   switch (v.kind) {
-    case Kind::load: return load(value);
-    case Kind::literal: return literal(v.literal, fmt::format("c{}", value));
-    case Kind::index: return fmt::format("to_{}((int64)({}))", sinter::name(v.dtype), affine(v.address, own));
+    case Kind::load:
+      return load(value);
+    case Kind::literal:
+      return literal(v.literal, fmt::format("c{}", value));
+    case Kind::index:
+      return fmt::format("to_{}((int64)({}))", sinter::name(v.dtype), affine(v.address, own));
     case Kind::inside:
-      return fmt::format("(uint64)({}) < (uint64){}", affine(v.range.index, own, false), length(v.range.length, own + "_n"));
+      return fmt::format("(uint64)({}) < (uint64){}", affine(v.range.index, own, false),
+                         length(v.range.length, own + "_n"));
     case Kind::wrap: {
       const std::string whole = fmt::format("(int64){}", operands[0]);
       return fmt::format("{} < 0 ? {} + {} : {}", whole, whole, length(v.length, own + "_n"), whole);
     }
     case Kind::random:
-      return fmt::format("random_bits({}, {}, (int64)({}))", operands[0], operands[1], affine(v.address, own));
-    case Kind::compute: return apply(v.op, v.dtype, operands);
-    case Kind::reduce: break;
+      return fmt::format("random_bits({}, {}, (int64)({}))", operands[0], operands[1],
+                         affine(v.address, own));
+    case Kind::compute:
+      return apply(v.op, v.dtype, operands);
+    case Kind::reduce:
+      break;
   }
   fail<InternalError>("a reduction is not an expression");
 }
@@ -194,7 +214,8 @@ std::string BodyPrinter::expression(int value) {
 void BodyPrinter::declare(int value, const Load& load) {
   const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
   const bool given = load && v.kind == Kind::load;
-  lines_.add(fmt::format("const {} {} = {};", type_name(v.dtype), value_name(value), given ? load(value) : expression(value)));
+  lines_.add(fmt::format("const {} {} = {};", type_name(v.dtype), value_name(value),
+                         given ? load(value) : expression(value)));
 }
 
 int BodyPrinter::lay_out(int index_bytes) {
@@ -240,15 +261,18 @@ std::vector<std::string> BodyPrinter::param_locals() const {
 std::string header_comment(const Kernel& k, const Schedule& schedule) {
   std::string ops, buffers;
   for (const KernelValue& v : k.values)
-    if (v.kind == Kind::compute || v.kind == Kind::reduce) ops += fmt::format("{}{}", ops.empty() ? "" : " ", name(v.op));
+    if (v.kind == Kind::compute || v.kind == Kind::reduce)
+      ops += fmt::format("{}{}", ops.empty() ? "" : " ", name(v.op));
   constexpr std::size_t longest = 90;
   if (ops.size() > longest) ops = ops.substr(0, ops.rfind(' ', longest)) + " ...";
   std::string domain;
   for (const KernelAxis& a : k.axes)
-    domain += fmt::format("{}{}{}", domain.empty() ? "" : " x ", a.extent.str(), a.reduced ? " (folded)" : "");
-  return fmt::format("// {}\n// computes {}\n// over     {}\n// schedule {}\n// reads {} bytes, writes {} bytes\n", k.name,
-                     ops.empty() ? "a copy" : ops, domain.empty() ? "one element" : domain, schedule.str(),
-                     k.bytes(false).str(), k.bytes(true).str());
+    domain +=
+        fmt::format("{}{}{}", domain.empty() ? "" : " x ", a.extent.str(), a.reduced ? " (folded)" : "");
+  return fmt::format(
+      "// {}\n// computes {}\n// over     {}\n// schedule {}\n// reads {} bytes, writes {} bytes\n", k.name,
+      ops.empty() ? "a copy" : ops, domain.empty() ? "one element" : domain, schedule.str(),
+      k.bytes(false).str(), k.bytes(true).str());
 }
 
 KernelSource emit(const Kernel& kernel, const Schedule& schedule, const Target& target) {

@@ -13,7 +13,7 @@ namespace sinter::codegen {
 /// Lines of text at an indentation.
 class Lines {
  public:
-  void open(std::string_view line);   // "for (...) {"
+  void open(std::string_view line);  // "for (...) {"
   void close(std::string_view line = "}");
   void add(std::string_view line);
   void indent() { ++depth_; }
@@ -34,8 +34,8 @@ class BodyPrinter {
   std::string length(const ir::Dim& d, const std::string& name);
   std::string phase();
 
-  /// An index expression; `where` names the place it stands at, so that its parameters are made once. Under a guard
-  /// computed values fit an index; the guard itself sees them as the 64-bit numbers they are.
+  /// An index expression; `where` names the place it stands at, so that its parameters are made once. Under a
+  /// guard computed values fit an index; the guard itself sees them as the 64-bit numbers they are.
   std::string affine(const Affine& a, const std::string& where, bool guarded = true);
   /// Declares a value: "const f32 v3 = v1 * v2;". Loads go through `load` if given.
   using Load = std::function<std::string(int value)>;
@@ -71,8 +71,8 @@ class BodyPrinter {
 
 /// The C name of a dtype.
 std::string type_name(DType t);
-/// The C name of a dtype's elements in memory: bool is read and written as bytes, since g++ does not vectorise loops
-/// over arrays of bool.
+/// The C name of a dtype's elements in memory: bool is read and written as bytes, since g++ does not
+/// vectorise loops over arrays of bool.
 std::string stored_type_name(DType t);
 
 /// The comment that stands above a kernel's text.

@@ -1,9 +1,9 @@
-// The C++ dialect: a function over a range of pieces, which the runtime divides among threads. Innermost loops are
-// vectorised by `omp simd`.
+// The C++ dialect: a function over a range of pieces, which the runtime divides among threads. Innermost
+// loops are vectorised by `omp simd`.
 //
-// A kernel with reductions walks its rows one by one; or, where memory runs along the kept axis, a tile of rows side
-// by side; or, where there are few long rows, a piece of a row at a time, in phases: what a phase folds is left per
-// piece and folded over the pieces by whoever needs it in the next.
+// A kernel with reductions walks its rows one by one; or, where memory runs along the kept axis, a tile of
+// rows side by side; or, where there are few long rows, a piece of a row at a time, in phases: what a phase
+// folds is left per piece and folded over the pieces by whoever needs it in the next.
 #include "codegen/emit_cpp.h"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ ir::Dim ceiling(const ir::Dim& n, std::int64_t divisor) {
 
 CppEmitter::CppEmitter(const Kernel& k, const Schedule& s)
     : k_(k), schedule_(s), body_(k, lines_), in_row_(k.varies_in_row()) {
-  for (std::size_t i = 0; i < k.axes.size(); ++i) (k.axes[i].reduced ? reduced_ : kept_).push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < k.axes.size(); ++i)
+    (k.axes[i].reduced ? reduced_ : kept_).push_back(static_cast<int>(i));
   for (int axis : kept_)
     if (!k.has_reduction() && factor(s, axis, Level::loop) != 0) tile_axis_ = axis;
   if (!k.has_reduction()) return;
@@ -43,7 +44,9 @@ CppEmitter::CppEmitter(const Kernel& k, const Schedule& s)
   });
 }
 
-std::string CppEmitter::fmt_tile() const { return fmt::format("[{}]", tile_); }
+std::string CppEmitter::fmt_tile() const {
+  return fmt::format("[{}]", tile_);
+}
 
 KernelSource CppEmitter::run() {
   for (std::size_t i = 0; i < k_.buffers.size(); ++i) {
@@ -72,7 +75,8 @@ void CppEmitter::finish(KernelSource& source) {
   source.params = body_.params();
   source.header = header_comment(k_, schedule_);
   std::string text = "namespace sinter {\n\ntypedef int64 index;\n\n" + body_.param_struct() + "\n";
-  text += fmt::format("extern \"C\" void {}(const void* params, int64 begin, int64 end, void* scratch) {{\n", k_.name);
+  text += fmt::format("extern \"C\" void {}(const void* params, int64 begin, int64 end, void* scratch) {{\n",
+                      k_.name);
   text += "  const Params& p = *(const Params*)params;\n";
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   if (source.scratch.empty()) text += "  (void)scratch;\n";
@@ -82,7 +86,8 @@ void CppEmitter::finish(KernelSource& source) {
 
 void CppEmitter::store(int number) {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-  lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+  lines_.add(
+      fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
 }
 
 void CppEmitter::print_elements(KernelSource& source) {
@@ -110,19 +115,21 @@ void CppEmitter::print_elements(KernelSource& source) {
   lines_.close();
 }
 
-/// What piece `u` of the elements is: from `first` to `last` of the innermost axis, of one row or, in a loop that
-/// stays open, of the rows of a tile.
+/// What piece `u` of the elements is: from `first` to `last` of the innermost axis, of one row or, in a loop
+/// that stays open, of the rows of a tile.
 void CppEmitter::open_pieces(KernelSource& source) {
   const int inner = kept_.back();
   const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
   const std::string n = body_.extent(inner);
   std::vector<int> outer(kept_.begin(), kept_.end() - 1);
   ir::Dim rows = k_.rows().divided_by(length).value_or(0);
-  const auto along = [&](std::string_view from, std::string_view to, std::string_view number, const std::string& extent, int size) {
+  const auto along = [&](std::string_view from, std::string_view to, std::string_view number,
+                         const std::string& extent, int size) {
     lines_.add(fmt::format("const index {} = {} * {};", from, number, size));
     lines_.add(fmt::format("const index {0} = {1} - {2} < {3} ? {1} : {2} + {3};", to, extent, from, size));
   };
-  const int width = std::max(factor(schedule_, inner, Level::thread), factor(schedule_, inner, Level::vector));
+  const int width =
+      std::max(factor(schedule_, inner, Level::thread), factor(schedule_, inner, Level::vector));
   if (width == 0) {
     source.units = rows;
     source.unit_elements = length;
@@ -134,7 +141,8 @@ void CppEmitter::open_pieces(KernelSource& source) {
   along("first", "last", "u % pieces", n, width);
   if (tile_axis_ < 0) {
     source.units = rows * ceiling(length, width);
-    source.unit_elements = length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), width)) : length;
+    source.unit_elements =
+        length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), width)) : length;
     lines_.add("const index row = u / pieces;");
     body_.decode("row", outer);
     return;
@@ -165,7 +173,8 @@ void CppEmitter::open_units(KernelSource& source) {
     lines_.open("for (index u = begin; u < end; ++u) {");
     lines_.add("const index row = u / tiles;");
     lines_.add(fmt::format("const index column = u % tiles * {};", tile_));
-    lines_.add(fmt::format("const int width = {} - column < {} ? (int)({} - column) : {};", n, tile_, n, tile_));
+    lines_.add(
+        fmt::format("const int width = {} - column < {} ? (int)({} - column) : {};", n, tile_, n, tile_));
     body_.decode("row", {kept_.begin(), kept_.end() - 1});
     return;
   }
@@ -176,7 +185,9 @@ void CppEmitter::open_units(KernelSource& source) {
   body_.decode("u", kept_);
 }
 
-void CppEmitter::close_units() { lines_.close(); }
+void CppEmitter::close_units() {
+  lines_.close();
+}
 
 void CppEmitter::open_columns() {
   if (tile_ == 1) return;
@@ -230,7 +241,8 @@ void CppEmitter::print_split_rows(KernelSource& source) {
     if (current < staging_.walks.size()) {
       const Walk& walk = staging_.walks[current];
       lines_.add(fmt::format("const index row_begin = piece * {};", split_));
-      lines_.add(fmt::format("const index row_end = {0} - row_begin < {1} ? {0} : row_begin + {1};", row_length_, split_));
+      lines_.add(fmt::format("const index row_end = {0} - row_begin < {1} ? {0} : row_begin + {1};",
+                             row_length_, split_));
       row_values(walk.row_values);
       if (walk.folds.empty()) {
         sweep(walk);
@@ -258,7 +270,8 @@ void CppEmitter::place_arrays(KernelSource& source) {
   const ir::Dim rows = split_ != 0 ? k_.rows() : ir::Dim(tile_);
   for (const Walk& w : staging_.walks) {
     for (int v : w.kept)
-      array(stored_type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype), k_.row_length() * rows);
+      array(stored_type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype),
+            k_.row_length() * rows);
     if (split_ == 0) continue;
     const ir::Dim pieces = k_.rows() * ceiling(k_.row_length(), split_);
     for (int v : w.folds) {
@@ -275,7 +288,8 @@ void CppEmitter::row_values(const std::vector<int>& values) {
     return;
   }
   if (values.empty()) return;
-  for (int v : values) lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
+  for (int v : values)
+    lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
   open_columns();
   restore_row_values(values, {}, {});
   for (int v : values) {
@@ -285,8 +299,8 @@ void CppEmitter::row_values(const std::vector<int>& values) {
   close_columns();
 }
 
-/// In a loop over the columns of a tile: the row's values that these values, stores and folds use, and that are not
-/// among them.
+/// In a loop over the columns of a tile: the row's values that these values, stores and folds use, and that
+/// are not among them.
 void CppEmitter::restore_row_values(const std::vector<int>& values, const std::vector<int>& stores,
                                     const std::vector<int>& folds) {
   if (tile_ == 1) return;
@@ -315,7 +329,9 @@ void CppEmitter::row_stores() {
 /// What a walk does at one element, `f` its number in the row.
 void CppEmitter::visit(const Walk& w) {
   restore_row_values(w.values, w.stores, w.folds);
-  const std::string place = tile_ > 1 ? fmt::format("f * {} + c", tile_) : split_ != 0 ? "row * " + row_length_ + " + f" : "f";
+  const std::string place = tile_ > 1     ? fmt::format("f * {} + c", tile_)
+                            : split_ != 0 ? "row * " + row_length_ + " + f"
+                                          : "f";
   for (int v : w.restored) {
     const std::string kept = BodyPrinter::from_stored(fmt::format("kept{}[{}]", v, place), value(v).dtype);
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v, kept));
@@ -347,6 +363,8 @@ void CppEmitter::sweep(const Walk& w) {
   }
 }
 
-KernelSource emit_cpp(const Kernel& kernel, const Schedule& schedule) { return CppEmitter(kernel, schedule).run(); }
+KernelSource emit_cpp(const Kernel& kernel, const Schedule& schedule) {
+  return CppEmitter(kernel, schedule).run();
+}
 
 }  // namespace sinter::codegen

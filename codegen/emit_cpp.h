@@ -1,4 +1,5 @@
-// The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_fold.cpp the folds.
+// The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_fold.cpp the
+// folds.
 #pragma once
 
 #include "codegen/emit_body.h"
@@ -46,10 +47,15 @@ class CppEmitter {
   void combine(int value, const Running& a, const Running& b, bool b_is_earlier);
   /// The same for an element that comes after all that the lane holds.
   void append(int value, const Running& lane, const Running& element);
-  bool finds_place(int v) const { return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index; }
-  /// How a running value of a reduction is held: bool as bytes, the f32 of max and min as keys, others as they are.
+  bool finds_place(int v) const {
+    return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index;
+  }
+  /// How a running value of a reduction is held: bool as bytes, the f32 of max and min as keys, others as
+  /// they are.
   bool folds_keys(int v) const;
-  DType running_dtype(int v) const { return folds_keys(v) ? DType::int32 : value(value(v).operands[0]).dtype; }
+  DType running_dtype(int v) const {
+    return folds_keys(v) ? DType::int32 : value(value(v).operands[0]).dtype;
+  }
   std::string fold_type(int v) const { return stored_type_name(running_dtype(v)); }
   std::string to_running(int v, const std::string& text) const;
   std::string from_running(int v, const std::string& text) const;
@@ -70,9 +76,10 @@ class CppEmitter {
   std::vector<int> kept_, reduced_;
   Staging staging_;
   std::vector<bool> in_row_;
-  int tile_ = 1;           // rows that are walked side by side, along the innermost kept axis
-  int tile_axis_ = -1;     // of a kernel without reductions: the axis whose elements are the rows of a tile, or -1
-  int split_ = 0;          // elements of a row that one piece takes; 0 for whole rows
+  int tile_ = 1;  // rows that are walked side by side, along the innermost kept axis
+  int tile_axis_ =
+      -1;          // of a kernel without reductions: the axis whose elements are the rows of a tile, or -1
+  int split_ = 0;  // elements of a row that one piece takes; 0 for whole rows
   std::string row_length_;  // the parameter
 };
 

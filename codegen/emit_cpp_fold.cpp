@@ -1,6 +1,7 @@
-// Folds of the C++ dialect. 32 running values ("lanes") take the elements of a block of 1024 in turn and are then
-// folded by halves; the blocks' results are folded pairwise as in a binary counter. The order depends on nothing but
-// the number of elements, so eager and fused, whole and split rows, rows and tiles give the same bits.
+// Folds of the C++ dialect. 32 running values ("lanes") take the elements of a block of 1024 in turn and are
+// then folded by halves; the blocks' results are folded pairwise as in a binary counter. The order depends on
+// nothing but the number of elements, so eager and fused, whole and split rows, rows and tiles give the same
+// bits.
 #include <algorithm>
 
 #include "codegen/emit_cpp.h"
@@ -13,9 +14,9 @@ constexpr int fold_block = 1024;
 constexpr int tree_height = 54;  // of 2^63 elements in blocks
 }  // namespace
 
-/// max and min of f32 run on whole numbers in the same order as the floats: one instruction to fold two of them, where
-/// floats with NaN and signed zeros need a chain of comparisons and selections. Their places do not: both zeros are
-/// equal to them.
+/// max and min of f32 run on whole numbers in the same order as the floats: one instruction to fold two of
+/// them, where floats with NaN and signed zeros need a chain of comparisons and selections. Their places do
+/// not: both zeros are equal to them.
 bool CppEmitter::folds_keys(int v) const {
   const ir::Identity identity = ir::reduction_info(value(v).op).identity;
   const bool extreme = identity == ir::Identity::lowest || identity == ir::Identity::highest;
@@ -37,21 +38,24 @@ void CppEmitter::combine(int v, const Running& a, const Running& b, bool b_is_ea
   const DType t = running_dtype(v);
   const std::string left = BodyPrinter::from_stored(a.value, t), right = BodyPrinter::from_stored(b.value, t);
   if (!finds_place(v)) {
-    const std::vector<std::string> operands = b_is_earlier ? std::vector{right, left} : std::vector{left, right};
+    const std::vector<std::string> operands =
+        b_is_earlier ? std::vector{right, left} : std::vector{left, right};
     lines_.add(fmt::format("{} = {};", a.value, BodyPrinter::apply(info.combine, t, operands)));
     return;
   }
-  lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), right, b.place, left, a.place));
+  lines_.add(fmt::format("const bool take{} = {}_wins({}, {}, {}, {});", v, name(value(v).op), right, b.place,
+                         left, a.place));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.value, v, b.value, a.value));
   lines_.add(fmt::format("{} = take{} ? {} : {};", a.place, v, b.place, a.place));
 }
 
-/// Lanes start from the place of their first element with the least value there is, so an element that comes after all
-/// others of its lane is taken only where it is beyond them.
+/// Lanes start from the place of their first element with the least value there is, so an element that comes
+/// after all others of its lane is taken only where it is beyond them.
 void CppEmitter::append(int v, const Running& lane, const Running& element) {
   if (!finds_place(v)) return combine(v, lane, element, false);
   const DType t = running_dtype(v);
-  lines_.add(fmt::format("const bool take{} = {}_exceeds({}, {});", v, name(value(v).op), BodyPrinter::from_stored(element.value, t),
+  lines_.add(fmt::format("const bool take{} = {}_exceeds({}, {});", v, name(value(v).op),
+                         BodyPrinter::from_stored(element.value, t),
                          BodyPrinter::from_stored(lane.value, t)));
   lines_.add(fmt::format("{} = take{} ? {} : {};", lane.value, v, element.value, lane.value));
   lines_.add(fmt::format("{} = take{} ? {} : {};", lane.place, v, element.place, lane.place));
@@ -59,7 +63,8 @@ void CppEmitter::append(int v, const Running& lane, const Running& element) {
 
 void CppEmitter::declare_running(const Walk& w, std::size_t number) {
   auto declare = [&](const std::string& type, const std::string& name) {
-    lines_.add(fmt::format("alignas(64) {} lane{}[{}]{}, tree{}[{}]{};", type, name, lanes, tile(), name, tree_height, tile()));
+    lines_.add(fmt::format("alignas(64) {} lane{}[{}]{}, tree{}[{}]{};", type, name, lanes, tile(), name,
+                           tree_height, tile()));
   };
   for (int v : w.folds) {
     declare(fold_type(v), fmt::format("{}", v));
@@ -71,7 +76,8 @@ void CppEmitter::declare_running(const Walk& w, std::size_t number) {
 void CppEmitter::fold(const Walk& w, std::size_t number) {
   declare_running(w, number);
   if (tile_ == 1 && reduced_.size() == 1) {
-    lines_.open(fmt::format("const auto visit{} = [&](index f, int lane) __attribute__((always_inline)) {{", number));
+    lines_.open(
+        fmt::format("const auto visit{} = [&](index f, int lane) __attribute__((always_inline)) {{", number));
     body_.decode("f", reduced_);
     visit(w);
     accumulate(w, "[lane]");
@@ -80,7 +86,8 @@ void CppEmitter::fold(const Walk& w, std::size_t number) {
   if (tile_ == 1 && reduced_.size() != 1)
     for (int v : w.folds) lines_.add(fmt::format("alignas(64) {} block{}[{}];", fold_type(v), v, fold_block));
   lines_.open(fmt::format("for (index first = row_begin; first < row_end; first += {}) {{", fold_block));
-  lines_.add(fmt::format("const int length = row_end - first < {0} ? (int)(row_end - first) : {0};", fold_block));
+  lines_.add(
+      fmt::format("const int length = row_end - first < {0} ? (int)(row_end - first) : {0};", fold_block));
   lines_.add(fmt::format("const int used = length < {0} ? length : {0};", lanes));
   lines_.open("for (int l = 0; l < used; ++l) {");
   open_columns();
@@ -111,7 +118,8 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
     lines_.add(fmt::format("for (int l = 0; l < length - done; ++l) visit{}(first + done + l, l);", number));
     return;
   }
-  // Several folded axes: the block's elements are computed in runs along the innermost, then dealt to the lanes.
+  // Several folded axes: the block's elements are computed in runs along the innermost, then dealt to the
+  // lanes.
   visit_runs(w);
   const auto deal = [&](const std::string& count) {
     lines_.add("#pragma omp simd");
@@ -128,17 +136,20 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
   deal("length - from");
 }
 
-/// In a walk over what is in the cache already: the memory that comes next, so that it is on its way while this walk
-/// computes. That is the same place of the next row, and the place that the row's results go to.
+/// In a walk over what is in the cache already: the memory that comes next, so that it is on its way while
+/// this walk computes. That is the same place of the next row, and the place that the row's results go to.
 void CppEmitter::fetch_ahead(std::size_t number) {
   if (!schedule_.fetch_ahead || number == 0) return;
   const int along = reduced_.back(), across = kept_.back();
   auto fetch = [&](int buffer, const Affine& address, const std::string& where, bool write) {
     if (!address.factor(along).is(1) || address.factor(across).is(0)) return;
-    const std::string next = write ? "" : " + " + body_.length(address.factor(across), fmt::format("{}_s{}", where, across));
+    const std::string next =
+        write ? "" : " + " + body_.length(address.factor(across), fmt::format("{}_s{}", where, across));
     constexpr int line = 64;
-    for (int offset = 0; offset < lanes; offset += line / size_of(k_.buffers[static_cast<std::size_t>(buffer)].dtype))
-      lines_.add(fmt::format("__builtin_prefetch(&{}{} + {}, {});", body_.element(buffer, address, where), next, offset, write ? 1 : 0));
+    for (int offset = 0; offset < lanes;
+         offset += line / size_of(k_.buffers[static_cast<std::size_t>(buffer)].dtype))
+      lines_.add(fmt::format("__builtin_prefetch(&{}{} + {}, {});", body_.element(buffer, address, where),
+                             next, offset, write ? 1 : 0));
   };
   lines_.add(fmt::format("const index i{} = first + done;", along));
   for (std::size_t v = 0; v < k_.values.size(); ++v)
@@ -164,7 +175,8 @@ void CppEmitter::visit_runs(const Walk& w) {
   lines_.add("const index f = first + done + l;");
   visit(w);
   for (int v : w.folds)
-    lines_.add(fmt::format("block{}[done + l] = {};", v, to_running(v, fmt::format("v{}", value(v).operands[0]))));
+    lines_.add(
+        fmt::format("block{}[done + l] = {};", v, to_running(v, fmt::format("v{}", value(v).operands[0]))));
   lines_.close();
   lines_.close();
 }
@@ -188,14 +200,17 @@ void CppEmitter::accumulate(const Walk& w, const std::string& lane) {
            {to_running(v, fmt::format("v{}", value(v).operands[0])), "f"});
 }
 
-/// Lanes beyond the block's length hold nothing, and folding nothing in changes nothing, so they are left out.
+/// Lanes beyond the block's length hold nothing, and folding nothing in changes nothing, so they are left
+/// out.
 void CppEmitter::fold_lanes(const Walk& w) {
   lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", lanes / 2));
   lines_.open("for (int l = 0; l < half && l + half < used; ++l) {");
   open_columns();
   for (int v : w.folds)
-    combine(v, {fmt::format("lane{}[l]{}", v, column()), fmt::format("lane{}_at[l]{}", v, column())},
-            {fmt::format("lane{}[l + half]{}", v, column()), fmt::format("lane{}_at[l + half]{}", v, column())}, false);
+    combine(
+        v, {fmt::format("lane{}[l]{}", v, column()), fmt::format("lane{}_at[l]{}", v, column())},
+        {fmt::format("lane{}[l + half]{}", v, column()), fmt::format("lane{}_at[l + half]{}", v, column())},
+        false);
   close_columns();
   lines_.close();
   lines_.close();
@@ -208,13 +223,16 @@ void CppEmitter::push(const Walk& w, std::size_t number, const std::string& coun
   open_columns();
   for (int v : w.folds)
     combine(v, {fmt::format("lane{}[0]{}", v, column()), fmt::format("lane{}_at[0]{}", v, column())},
-            {fmt::format("tree{}[height{}]{}", v, number, column()), fmt::format("tree{}_at[height{}]{}", v, number, column())}, true);
+            {fmt::format("tree{}[height{}]{}", v, number, column()),
+             fmt::format("tree{}_at[height{}]{}", v, number, column())},
+            true);
   close_columns();
   lines_.close();
   open_columns();
   for (int v : w.folds) {
     lines_.add(fmt::format("tree{0}[height{1}]{2} = lane{0}[0]{2};", v, number, column()));
-    if (finds_place(v)) lines_.add(fmt::format("tree{0}_at[height{1}]{2} = lane{0}_at[0]{2};", v, number, column()));
+    if (finds_place(v))
+      lines_.add(fmt::format("tree{0}_at[height{1}]{2} = lane{0}_at[0]{2};", v, number, column()));
   }
   close_columns();
   lines_.add(fmt::format("++height{};", number));
@@ -225,14 +243,17 @@ void CppEmitter::total(const Walk& w, std::size_t number, bool partial) {
   for (int v : w.folds) {
     const std::string t = fmt::format("total{}", v), at = fmt::format("total{}_at", v);
     const std::string result = type_name(value(v).dtype);
-    if (tile_ > 1) lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
+    if (tile_ > 1)
+      lines_.add(fmt::format("alignas(64) {} row{}{};", stored_type_name(value(v).dtype), v, tile()));
     open_columns();
-    lines_.add(fmt::format("{0} {1} = height{2} == 0 ? {3} : tree{4}[height{2} - 1]{5};", fold_type(v), t, number,
-                           to_running(v, body_.identity(v)), v, column()));
+    lines_.add(fmt::format("{0} {1} = height{2} == 0 ? {3} : tree{4}[height{2} - 1]{5};", fold_type(v), t,
+                           number, to_running(v, body_.identity(v)), v, column()));
     if (finds_place(v))
-      lines_.add(fmt::format("index {0} = height{1} == 0 ? 0 : tree{2}_at[height{1} - 1]{3};", at, number, v, column()));
+      lines_.add(fmt::format("index {0} = height{1} == 0 ? 0 : tree{2}_at[height{1} - 1]{3};", at, number, v,
+                             column()));
     lines_.open(fmt::format("for (int h = height{} - 2; h >= 0; --h) {{", number));
-    combine(v, {t, at}, {fmt::format("tree{}[h]{}", v, column()), fmt::format("tree{}_at[h]{}", v, column())}, true);
+    combine(v, {t, at}, {fmt::format("tree{}[h]{}", v, column()), fmt::format("tree{}_at[h]{}", v, column())},
+            true);
     lines_.close();
     const std::string found = finds_place(v) ? at : from_running(v, t);
     if (partial) {
@@ -247,7 +268,8 @@ void CppEmitter::total(const Walk& w, std::size_t number, bool partial) {
   }
 }
 
-/// The reductions of an earlier phase: the pieces' parts of this row, folded as the blocks of a whole row would be.
+/// The reductions of an earlier phase: the pieces' parts of this row, folded as the blocks of a whole row
+/// would be.
 void CppEmitter::fold_partials(const Walk& w, std::size_t number) {
   if (w.folds.empty()) return;
   declare_running(w, number);

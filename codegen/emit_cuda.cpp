@@ -1,5 +1,6 @@
-// The CUDA C++ dialect. Pointwise kernels: one vector per thread and tensor. Rows: a block per row, whose threads walk
-// it side by side; what a walk folds is exchanged by shuffles within warps, then through shared memory.
+// The CUDA C++ dialect. Pointwise kernels: one vector per thread and tensor. Rows: a block per row, whose
+// threads walk it side by side; what a walk folds is exchanged by shuffles within warps, then through shared
+// memory.
 #include <algorithm>
 
 #include "codegen/emit_body.h"
@@ -48,9 +49,11 @@ class CudaEmitter {
     source.param_bytes = body_.lay_out(source.index_bytes);
     source.params = body_.params();
     source.header = header_comment(k_, schedule_);
-    std::string text = fmt::format("namespace sinter {{\n\ntypedef {} index;\n\n", schedule_.wide_index ? "int64" : "int32");
+    std::string text =
+        fmt::format("namespace sinter {{\n\ntypedef {} index;\n\n", schedule_.wide_index ? "int64" : "int32");
     text += body_.param_struct() + "\n";
-    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n", schedule_.block_threads, k_.name);
+    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n",
+                        schedule_.block_threads, k_.name);
     for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
     text += lines_.take() + "}\n\n}  // namespace sinter\n";
     source.text = prelude(text, Backend::cuda) + "\n" + text;
@@ -58,7 +61,8 @@ class CudaEmitter {
 
   void store(int number) {
     const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-    lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+    lines_.add(
+        fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
   }
 
   bool is_wide(const Affine& address) const {
@@ -71,7 +75,8 @@ class CudaEmitter {
     const ir::Dim total = k_.rows();
     source.units = total.is_constant() ? ir::Dim((total.value() + per_block - 1) / per_block) : total;
     source.unit_elements = per_block;
-    lines_.add(fmt::format("const index e = ((index)blockIdx.x * {} + (index)threadIdx.x) * {};", schedule_.block_threads, width));
+    lines_.add(fmt::format("const index e = ((index)blockIdx.x * {} + (index)threadIdx.x) * {};",
+                           schedule_.block_threads, width));
     lines_.add(fmt::format("if (e >= {}) return;", body_.length(total, "n_all")));
     if (width == 1) {
       body_.decode("e", kept_);
@@ -88,7 +93,8 @@ class CudaEmitter {
     body_.decode("e", kept_);
     for (std::size_t v = 0; v < k_.values.size(); ++v) {
       const KernelValue& x = k_.values[v];
-      if (x.kind != Kind::load || x.guard >= 0 || depends_on_value(x.address) || !is_wide(x.address)) continue;
+      if (x.kind != Kind::load || x.guard >= 0 || depends_on_value(x.address) || !is_wide(x.address))
+        continue;
       const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), width);
       lines_.add(fmt::format("const {} x{} = *(const {}*)({} + {});", type, v, type, body_.buffer(x.buffer),
                              body_.affine(x.address, fmt::format("v{}", v))));
@@ -96,7 +102,8 @@ class CudaEmitter {
     }
     for (std::size_t s = 0; s < k_.stores.size(); ++s)
       if (is_wide(k_.stores[s].address))
-        lines_.add(fmt::format("vec<{}, {}> y{};", stored_type_name(stored_type(static_cast<int>(s))), width, s));
+        lines_.add(
+            fmt::format("vec<{}, {}> y{};", stored_type_name(stored_type(static_cast<int>(s))), width, s));
     lines_.add(fmt::format("const index first = i{};", inner));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", width));
@@ -116,7 +123,8 @@ class CudaEmitter {
     for (std::size_t s = 0; s < k_.stores.size(); ++s) {
       const KernelStore& st = k_.stores[s];
       if (!is_wide(st.address)) continue;
-      lines_.add(fmt::format("*(vec<{}, {}>*)({} + {}) = y{};", stored_type_name(stored_type(static_cast<int>(s))), width,
+      lines_.add(fmt::format("*(vec<{}, {}>*)({} + {}) = y{};",
+                             stored_type_name(stored_type(static_cast<int>(s))), width,
                              body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
     }
   }
@@ -143,7 +151,8 @@ class CudaEmitter {
         lines_.add(fmt::format("{} fold{} = {};", fold_type(v), v, body_.identity(v)));
         if (finds_place(v)) lines_.add(fmt::format("index fold{}_at = -1;", v));
       }
-      lines_.open(fmt::format("for (index f = (index)threadIdx.x; f < {}; f += {}) {{", row_length_, schedule_.block_threads));
+      lines_.open(fmt::format("for (index f = (index)threadIdx.x; f < {}; f += {}) {{", row_length_,
+                              schedule_.block_threads));
       body_.decode("f", reduced_);
       for (int v : w.values) body_.declare(v);
       for (int s : w.stores) store(s);
@@ -158,17 +167,21 @@ class CudaEmitter {
     lines_.close();
   }
 
-  bool finds_place(int v) const { return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index; }
+  bool finds_place(int v) const {
+    return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index;
+  }
   DType folded(int v) const { return value(value(v).operands[0]).dtype; }
   std::string fold_type(int v) const { return type_name(folded(v)); }
 
   void combine(int v, const std::string& b, const std::string& b_at) {
     const std::string a = fmt::format("fold{}", v);
     if (!finds_place(v)) {
-      lines_.add(fmt::format("{} = {};", a, BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b})));
+      lines_.add(fmt::format("{} = {};", a,
+                             BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b})));
       return;
     }
-    lines_.add(fmt::format("const bool take{0} = {1}_wins({2}, {3}, {4}, {4}_at);", v, name(value(v).op), b, b_at, a));
+    lines_.add(fmt::format("const bool take{0} = {1}_wins({2}, {3}, {4}, {4}_at);", v, name(value(v).op), b,
+                           b_at, a));
     lines_.add(fmt::format("{} = take{} ? {} : {};", a, v, b, a));
     lines_.add(fmt::format("{}_at = take{} ? {} : {}_at;", a, v, b_at, a));
   }
@@ -181,8 +194,8 @@ class CudaEmitter {
     lines_.close();
   }
 
-  /// Every thread gets the block's result: a butterfly within warps, one element a warp through shared memory, and
-  /// the butterfly again.
+  /// Every thread gets the block's result: a butterfly within warps, one element a warp through shared
+  /// memory, and the butterfly again.
   void exchange(int v) {
     constexpr int warp = 32;
     const int warps = schedule_.block_threads / warp;
@@ -197,7 +210,8 @@ class CudaEmitter {
     lines_.add(fmt::format("fold{0} = shared{0}[threadIdx.x % {1}];", v, warps));
     if (finds_place(v)) lines_.add(fmt::format("fold{0}_at = shared{0}_at[threadIdx.x % {1}];", v, warps));
     shuffle_down(v, warps / 2);
-    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v, finds_place(v) ? "_at" : ""));
+    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
+                           finds_place(v) ? "_at" : ""));
   }
 
   const Kernel& k_;

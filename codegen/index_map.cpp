@@ -18,7 +18,8 @@ Dim Affine::factor(int atom) const {
 
 std::size_t Affine::hash() const {
   std::size_t h = constant.hash();
-  for (const Term& t : terms) h = (h * 31 + static_cast<std::size_t>(t.atom)) * 0x9e3779b97f4a7c15u + t.factor.hash();
+  for (const Term& t : terms)
+    h = (h * 31 + static_cast<std::size_t>(t.atom)) * 0x9e3779b97f4a7c15u + t.factor.hash();
   return h;
 }
 
@@ -50,7 +51,9 @@ int Atoms::axis(Dim extent) {
   return size() - 1;
 }
 
-int Atoms::value(int value, Dim extent) { return intern({Atom::Kind::value, value, {}, {}, std::move(extent)}); }
+int Atoms::value(int value, Dim extent) {
+  return intern({Atom::Kind::value, value, {}, {}, std::move(extent)});
+}
 
 int Atoms::intern(Atom atom) {
   const auto at = std::ranges::find(atoms_, atom);
@@ -68,7 +71,8 @@ bool Atoms::split(const Affine& index, const Dim& divisor, Affine& divided, Affi
       divided.terms.push_back({t.atom, *factor});
       continue;
     }
-    if (!t.factor.is_constant() || t.factor.value() < 0 || !(*this)[t.atom].extent.is_constant()) return false;
+    if (!t.factor.is_constant() || t.factor.value() < 0 || !(*this)[t.atom].extent.is_constant())
+      return false;
     rest.terms.push_back(t);
     greatest = greatest + t.factor * ((*this)[t.atom].extent - 1);
   }

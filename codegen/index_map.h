@@ -1,6 +1,6 @@
-// Index arithmetic of kernels: sums of axes times factors, with whole divisions where a reshape needs them. An
-// element's place in memory, a padded range and a counter are all of this form; factors and constants are lengths,
-// which a kernel gets as arguments.
+// Index arithmetic of kernels: sums of axes times factors, with whole divisions where a reshape needs them.
+// An element's place in memory, a padded range and a counter are all of this form; factors and constants are
+// lengths, which a kernel gets as arguments.
 #pragma once
 
 #include <vector>
@@ -35,10 +35,10 @@ Affine operator*(const Affine& a, const ir::Dim& factor);
 /// What index arithmetic is made of.
 struct Atom {
   enum class Kind : std::uint8_t {
-    axis,       // an axis of the kernel's domain
-    quotient,   // of an index that is not negative, rounded down
+    axis,      // an axis of the kernel's domain
+    quotient,  // of an index that is not negative, rounded down
     remainder,
-    value,      // a whole number that the kernel computes: the index of a gather
+    value,  // a whole number that the kernel computes: the index of a gather
   };
   Kind kind = Kind::axis;
   int number = 0;   // axis, or value
@@ -63,7 +63,8 @@ class Atoms {
 
  private:
   int intern(Atom atom);
-  /// Terms whose factors the divisor divides, and the rest; the rest is provably in [0, divisor), or split is refused.
+  /// Terms whose factors the divisor divides, and the rest; the rest is provably in [0, divisor), or split is
+  /// refused.
   bool split(const Affine& index, const ir::Dim& divisor, Affine& divided, Affine& rest) const;
   std::vector<Atom> atoms_;
 };

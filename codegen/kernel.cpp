@@ -17,7 +17,8 @@ bool Kernel::varies_in_row(const Affine& a, const std::vector<bool>& in_row) con
   return std::ranges::any_of(a.terms, [&](const Term& t) {
     const Atom& atom = atoms[t.atom];
     if (atom.kind == Atom::Kind::axis) return axes[static_cast<std::size_t>(atom.number)].reduced;
-    if (atom.kind == Atom::Kind::value) return static_cast<bool>(in_row[static_cast<std::size_t>(atom.number)]);
+    if (atom.kind == Atom::Kind::value)
+      return static_cast<bool>(in_row[static_cast<std::size_t>(atom.number)]);
     return varies_in_row(atom.index, in_row);
   });
 }
@@ -29,7 +30,9 @@ std::vector<bool> Kernel::varies_in_row() const {
     if (v.kind == Kind::reduce) continue;
     in_row[i] = varies_in_row(v.address, in_row) || varies_in_row(v.range.index, in_row) ||
                 (v.guard >= 0 && in_row[static_cast<std::size_t>(v.guard)]) ||
-                std::ranges::any_of(v.operands, [&](int o) { return static_cast<bool>(in_row[static_cast<std::size_t>(o)]); });
+                std::ranges::any_of(v.operands, [&](int o) {
+                  return static_cast<bool>(in_row[static_cast<std::size_t>(o)]);
+                });
   }
   return in_row;
 }
@@ -81,7 +84,8 @@ ir::Dim Kernel::bytes(bool written) const {
     for (const KernelValue& v : values)
       if (v.kind == Kind::load) touch(v.buffer, v.address);
   ir::Dim total(0);
-  for (std::size_t i = 0; i < buffers.size(); ++i) total = total + touched[i] * ir::Dim(size_of(buffers[i].dtype));
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    total = total + touched[i] * ir::Dim(size_of(buffers[i].dtype));
   return total;
 }
 
@@ -94,10 +98,18 @@ std::string text(const Kernel& k, const Affine& a) {
     if (!t.factor.is(1)) s += fmt::format("({})*", t.factor.str());
     const Atom& atom = k.atoms[t.atom];
     switch (atom.kind) {
-      case Atom::Kind::axis: s += fmt::format("i{}", atom.number); break;
-      case Atom::Kind::value: s += fmt::format("v{}", atom.number); break;
-      case Atom::Kind::quotient: s += fmt::format("(({}) / {})", text(k, atom.index), atom.divisor.str()); break;
-      case Atom::Kind::remainder: s += fmt::format("(({}) % {})", text(k, atom.index), atom.divisor.str()); break;
+      case Atom::Kind::axis:
+        s += fmt::format("i{}", atom.number);
+        break;
+      case Atom::Kind::value:
+        s += fmt::format("v{}", atom.number);
+        break;
+      case Atom::Kind::quotient:
+        s += fmt::format("(({}) / {})", text(k, atom.index), atom.divisor.str());
+        break;
+      case Atom::Kind::remainder:
+        s += fmt::format("(({}) % {})", text(k, atom.index), atom.divisor.str());
+        break;
     }
   }
   if (s.empty()) return a.constant.str();
@@ -109,15 +121,21 @@ std::string text(const Kernel& k, const KernelValue& v) {
   for (int o : v.operands) operands += fmt::format("{}v{}", operands.empty() ? "" : ", ", o);
   switch (v.kind) {
     case Kind::load:
-      return fmt::format("b{}[{}]{}", v.buffer, text(k, v.address), v.guard < 0 ? "" : fmt::format(" if v{}", v.guard));
+      return fmt::format("b{}[{}]{}", v.buffer, text(k, v.address),
+                         v.guard < 0 ? "" : fmt::format(" if v{}", v.guard));
     case Kind::literal:
       return fmt::format("{}", static_cast<double>(v.literal.real()));
-    case Kind::index: return text(k, v.address);
-    case Kind::inside: return fmt::format("{} in [0, {})", text(k, v.range.index), v.range.length.str());
-    case Kind::wrap: return fmt::format("wrap({}, {})", operands, v.length.str());
-    case Kind::random: return fmt::format("random_bits({}, {})", operands, text(k, v.address));
+    case Kind::index:
+      return text(k, v.address);
+    case Kind::inside:
+      return fmt::format("{} in [0, {})", text(k, v.range.index), v.range.length.str());
+    case Kind::wrap:
+      return fmt::format("wrap({}, {})", operands, v.length.str());
+    case Kind::random:
+      return fmt::format("random_bits({}, {})", operands, text(k, v.address));
     case Kind::compute:
-    case Kind::reduce: break;
+    case Kind::reduce:
+      break;
   }
   return fmt::format("{}({})", name(v.op), operands);
 }
@@ -130,7 +148,8 @@ std::string Kernel::str() const {
     s += fmt::format("  axis i{} < {}{}\n", i, axes[i].extent.str(), axes[i].reduced ? " (reduced)" : "");
   for (std::size_t i = 0; i < values.size(); ++i)
     s += fmt::format("  v{}: {} = {}\n", i, sinter::name(values[i].dtype), text(*this, values[i]));
-  for (const KernelStore& st : stores) s += fmt::format("  b{}[{}] = v{}\n", st.buffer, text(*this, st.address), st.value);
+  for (const KernelStore& st : stores)
+    s += fmt::format("  b{}[{}] = v{}\n", st.buffer, text(*this, st.address), st.value);
   return s;
 }
 

@@ -1,6 +1,7 @@
-// The kernel IR: what one kernel computes, without saying how. A domain of axes, some of them folded by the kernel's
-// reductions; values in an order in which they can be computed, each at one point of the domain; stores. Loads and
-// stores say by an Affine over the axes where in a buffer an element lies; scalars are operations of the op table.
+// The kernel IR: what one kernel computes, without saying how. A domain of axes, some of them folded by the
+// kernel's reductions; values in an order in which they can be computed, each at one point of the domain;
+// stores. Loads and stores say by an Affine over the axes where in a buffer an element lies; scalars are
+// operations of the op table.
 #pragma once
 
 #include <functional>

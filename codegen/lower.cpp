@@ -55,7 +55,8 @@ class Lowering {
   }
   bool member(Value v) const { return std::ranges::binary_search(group_.nodes, v); }
 
-  /// Axes of the domain along which an output or a reduction's operand runs: all, or those of a row's one element.
+  /// Axes of the domain along which an output or a reduction's operand runs: all, or those of a row's one
+  /// element.
   std::vector<int> aligned_axes(const Shape& shape) const {
     std::vector<int> all, kept;
     for (int i = 0; i < group_.domain.rank(); ++i) {
@@ -67,8 +68,10 @@ class Lowering {
     for (const Dim& d : shape)
       if (!d.is(1)) lengths.push_back(d);
     for (const std::vector<int>* axes : {&all, &kept})
-      if (std::ranges::equal(lengths, *axes, [&](const Dim& d, int a) { return d == group_.domain[a]; })) return *axes;
-    fail<InternalError>("a value of shape {} does not lie in the domain {}", shape.str(), group_.domain.str());
+      if (std::ranges::equal(lengths, *axes, [&](const Dim& d, int a) { return d == group_.domain[a]; }))
+        return *axes;
+    fail<InternalError>("a value of shape {} does not lie in the domain {}", shape.str(),
+                        group_.domain.str());
   }
 
   IndexMap root_map(const Shape& shape) const {
@@ -113,7 +116,8 @@ class Lowering {
     return instances_[static_cast<std::size_t>(root)].value;
   }
 
-  /// The value of an operand, or -1 with the operand noted as missing: emit is then tried again when it is there.
+  /// The value of an operand, or -1 with the operand noted as missing: emit is then tried again when it is
+  /// there.
   int need(Value node, IndexMap map, const std::vector<int>& guards) {
     const int id = request(node, std::move(map), guards);
     const int value = instances_[static_cast<std::size_t>(id)].value;
@@ -217,8 +221,9 @@ class Lowering {
         attrs.axes, [&](std::int64_t axis) { return g_.shape(operand)[static_cast<int>(axis)].is(1); });
     const Op op = g_.op(x.node);
     if (nothing_to_fold && folded >= 0)
-      return ir::reduction_info(op).accumulator == ir::Accumulator::index ? push_literal(ir::Scalar::from_whole(DType::int64, 0))
-                                                                           : folded;
+      return ir::reduction_info(op).accumulator == ir::Accumulator::index
+                 ? push_literal(ir::Scalar::from_whole(DType::int64, 0))
+                 : folded;
     KernelValue v;
     v.kind = Kind::reduce;
     v.op = op;
@@ -302,9 +307,11 @@ class Lowering {
     const auto axis = static_cast<std::size_t>(g_.attrs(x.node).axes[0]);
     const auto index_rank = static_cast<std::size_t>(g_.shape(index).rank());
     const bool along = g_.op(x.node) == Op::take_along_axis;
-    // take's index has axes of its own in place of the data's axis; take_along_axis' is of the result's shape.
-    IndexMap index_map = along ? x.map : IndexMap(x.map.begin() + static_cast<std::ptrdiff_t>(axis),
-                                                  x.map.begin() + static_cast<std::ptrdiff_t>(axis + index_rank));
+    // take's index has axes of its own in place of the data's axis; take_along_axis' is of the result's
+    // shape.
+    IndexMap index_map = along ? x.map
+                               : IndexMap(x.map.begin() + static_cast<std::ptrdiff_t>(axis),
+                                          x.map.begin() + static_cast<std::ptrdiff_t>(axis + index_rank));
     const int raw = need(index, std::move(index_map), x.guards);
     if (raw < 0) return -1;
     const Dim& length = g_.shape(data)[static_cast<int>(axis)];
@@ -320,21 +327,25 @@ class Lowering {
     const Affine place = Affine::atom(kernel_.atoms.value(wrapped - 1, length));
     IndexMap map(x.map.begin(), x.map.begin() + static_cast<std::ptrdiff_t>(axis));
     map.push_back(place);
-    map.insert(map.end(), x.map.begin() + static_cast<std::ptrdiff_t>(axis + (along ? 1 : index_rank)), x.map.end());
+    map.insert(map.end(), x.map.begin() + static_cast<std::ptrdiff_t>(axis + (along ? 1 : index_rank)),
+               x.map.end());
     const int guard = guard_number({place, length});
     const int found = need(data, std::move(map), with(x.guards, {guard}));
     if (found < 0) return -1;
     const DType t = g_.dtype(x.node);
-    const int nothing = push_literal(is_float(t) ? ir::Scalar::from_real(t, std::numeric_limits<double>::quiet_NaN())
-                                                 : ir::Scalar::from_whole(t, 0));
+    const int nothing =
+        push_literal(is_float(t) ? ir::Scalar::from_real(t, std::numeric_limits<double>::quiet_NaN())
+                                 : ir::Scalar::from_whole(t, 0));
     return push_compute(Op::where, t, {all_of({guard}), found, nothing});
   }
 
-  /// "fused_mul_tanh_add": the group's operations, each named once, in order; the most costly ones where there are many.
+  /// "fused_mul_tanh_add": the group's operations, each named once, in order; the most costly ones where
+  /// there are many.
   std::string kernel_name() const {
     std::vector<Op> ops;
     for (Value v : group_.nodes)
-      if (const Op op = g_.op(v); op != Op::cast && std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
+      if (const Op op = g_.op(v); op != Op::cast && std::ranges::find(ops, op) == ops.end())
+        ops.push_back(op);
     constexpr std::size_t most = 6;
     auto weight = [](Op op) { return ir::is_elementwise(op) ? ir::elementwise_info(op).flops : 100; };
     while (ops.size() > most) ops.erase(std::ranges::min_element(ops, {}, weight));
@@ -359,7 +370,8 @@ class Lowering {
 
 }  // namespace
 
-Kernel lower(const ir::Graph& graph, const passes::Group& group, const std::vector<std::optional<ir::View>>& views) {
+Kernel lower(const ir::Graph& graph, const passes::Group& group,
+             const std::vector<std::optional<ir::View>>& views) {
   return collapse(Lowering(graph, group, views).run());
 }
 

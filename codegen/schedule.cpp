@@ -11,40 +11,55 @@ namespace {
 
 std::string_view name(Level level) {
   switch (level) {
-    case Level::grid: return "grid";
-    case Level::cluster: return "cluster";
-    case Level::block: return "block";
-    case Level::warp: return "warp";
-    case Level::lane: return "lane";
-    case Level::thread: return "thread";
-    case Level::loop: return "loop";
-    case Level::vector: break;
+    case Level::grid:
+      return "grid";
+    case Level::cluster:
+      return "cluster";
+    case Level::block:
+      return "block";
+    case Level::warp:
+      return "warp";
+    case Level::lane:
+      return "lane";
+    case Level::thread:
+      return "thread";
+    case Level::loop:
+      return "loop";
+    case Level::vector:
+      break;
   }
   return "vector";
 }
 
 std::string_view name(Residence residence) {
   switch (residence) {
-    case Residence::registers: return "in registers";
-    case Residence::shared: return "in working memory";
-    case Residence::reload: return "loaded again";
-    case Residence::recompute: break;
+    case Residence::registers:
+      return "in registers";
+    case Residence::shared:
+      return "in working memory";
+    case Residence::reload:
+      return "loaded again";
+    case Residence::recompute:
+      break;
   }
   return "computed again";
 }
 
-/// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31, nor does a counter that a block of
-/// threads steps beyond the last element.
+/// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31, nor does a counter that a
+/// block of threads steps beyond the last element.
 bool needs_wide_index(const Kernel& k) {
   constexpr std::int64_t step = 1 << 15;  // above threads of a block times elements of a vector
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - step;
-  auto exceeds = [&](const ir::Dim& d) { return !d.is_constant() || d.value() >= limit || d.value() <= -limit; };
+  auto exceeds = [&](const ir::Dim& d) {
+    return !d.is_constant() || d.value() >= limit || d.value() <= -limit;
+  };
   auto reaches_far = [&](const Affine& a) {
     if (exceeds(a.constant)) return true;
     double reach = std::abs(static_cast<double>(a.constant.value()));
     for (const Term& t : a.terms) {
       if (exceeds(t.factor) || exceeds(k.atoms[t.atom].extent)) return true;
-      reach += std::abs(static_cast<double>(t.factor.value())) * static_cast<double>(k.atoms[t.atom].extent.value());
+      reach += std::abs(static_cast<double>(t.factor.value())) *
+               static_cast<double>(k.atoms[t.atom].extent.value());
     }
     return reach >= static_cast<double>(limit);
   };
@@ -75,7 +90,9 @@ std::string Schedule::str() const {
 
 bool runs_along(const Kernel& k, int axis) {
   auto walks = [&](const Affine& a) { return a.factor(axis).is(1) || a.factor(axis).is(0); };
-  return std::ranges::all_of(k.values, [&](const KernelValue& v) { return v.kind != KernelValue::Kind::load || walks(v.address); }) &&
+  return std::ranges::all_of(
+             k.values,
+             [&](const KernelValue& v) { return v.kind != KernelValue::Kind::load || walks(v.address); }) &&
          std::ranges::all_of(k.stores, [&](const KernelStore& s) { return walks(s.address); });
 }
 
@@ -88,7 +105,8 @@ std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
   return crossings;
 }
 
-Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device, std::vector<std::string>* refusals) {
+Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
+                         std::vector<std::string>* refusals) {
   for (auto* choose : {choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain}) {
     std::string why;
     if (std::optional<Schedule> s = choose(kernel, device, why)) {

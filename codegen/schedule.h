@@ -1,6 +1,6 @@
-// How a kernel runs, as data: each axis factored over the levels of the device, and for what lives across a reduction
-// where it lives. Choosers fill it from the kernel and the device; the emitter prints it as it stands; `explain` shows
-// it.
+// How a kernel runs, as data: each axis factored over the levels of the device, and for what lives across a
+// reduction where it lives. Choosers fill it from the kernel and the device; the emitter prints it as it
+// stands; `explain` shows it.
 #pragma once
 
 #include <optional>
@@ -29,19 +29,20 @@ struct Crossing {
 };
 
 struct Schedule {
-  std::string chooser;                     // "pointwise", "short rows", "row", "column", "plain"
-  std::vector<std::vector<Factor>> axes;   // per axis of the kernel, outermost factor first
-  std::vector<Crossing> crossings;         // values kept; all others are recomputed from loads
-  int block_threads = 1;                   // threads of a block that work together; 1 on the CPU
-  int vector = 1;                          // elements of the innermost axis that a thread handles at once
-  bool fetch_ahead = false;                // walks over a cached row fetch the next row's memory meanwhile
-  bool wide_index = true;                  // 64-bit index arithmetic
+  std::string chooser;                    // "pointwise", "short rows", "row", "column", "plain"
+  std::vector<std::vector<Factor>> axes;  // per axis of the kernel, outermost factor first
+  std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
+  int block_threads = 1;                  // threads of a block that work together; 1 on the CPU
+  int vector = 1;                         // elements of the innermost axis that a thread handles at once
+  bool fetch_ahead = false;               // walks over a cached row fetch the next row's memory meanwhile
+  bool wide_index = true;                 // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
   std::string str() const;
 };
 
-/// The schedule of the first chooser that takes the kernel. `refusals`, if given, collects why the others did not.
+/// The schedule of the first chooser that takes the kernel. `refusals`, if given, collects why the others did
+/// not.
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals = nullptr);
 
@@ -52,10 +53,13 @@ bool runs_along(const Kernel& kernel, int axis);
 std::vector<Crossing> costly_crossings(const Kernel& kernel, Residence residence);
 
 /// Choosers: nothing, and the reason in `why`, for kernels that are not theirs.
-std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device, std::string& why);
-std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device,
+                                         std::string& why);
+std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device,
+                                          std::string& why);
 std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
-std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device,
+                                      std::string& why);
 std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 
 }  // namespace sinter::codegen

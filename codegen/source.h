@@ -13,10 +13,10 @@ struct KernelParam {
   enum class Kind : std::uint8_t { buffer, length, literal, phase };
   Kind kind;
   std::string name;
-  int offset = 0;        // bytes from the start of the block
-  int buffer = -1;       // buffer: the kernel's buffer whose address it is
-  ir::Dim length;        // length: extents, strides, offsets; an `index` wide
-  ir::Scalar literal;    // literal; phase: an int64 that counts the phases of one launch
+  int offset = 0;      // bytes from the start of the block
+  int buffer = -1;     // buffer: the kernel's buffer whose address it is
+  ir::Dim length;      // length: extents, strides, offsets; an `index` wide
+  ir::Scalar literal;  // literal; phase: an int64 that counts the phases of one launch
 };
 
 struct ScratchArray {
@@ -26,19 +26,21 @@ struct ScratchArray {
 
 /// How many calls of its loop body a kernel is split into, and what each costs, for dividing the work.
 struct KernelSource {
-  std::string name;    // of the function, and what it fuses: "fused_mul_tanh_add"
-  std::string header;  // a comment for people: ops, shapes, schedule, bytes; not compiled, not part of any key
-  std::string text;    // the whole source
+  std::string name;  // of the function, and what it fuses: "fused_mul_tanh_add"
+  std::string
+      header;        // a comment for people: ops, shapes, schedule, bytes; not compiled, not part of any key
+  std::string text;  // the whole source
   Target target;
   Schedule schedule;
   std::vector<KernelParam> params;
   int param_bytes = 0;
   int index_bytes = 8;
-  ir::Dim units;                      // independent pieces: elements, blocks of elements, or rows; grid size on CUDA
-  ir::Dim unit_elements;              // elements of the domain in one piece
-  std::vector<ScratchArray> scratch;  // working memory: one array after the other, each at a multiple of 64 bytes
-  bool shared_scratch = false;        // one for all threads, kept between phases; else one for each thread
-  int phases = 1;                     // runs over all pieces, each after the one before is done
+  ir::Dim units;          // independent pieces: elements, blocks of elements, or rows; grid size on CUDA
+  ir::Dim unit_elements;  // elements of the domain in one piece
+  std::vector<ScratchArray>
+      scratch;                  // working memory: one array after the other, each at a multiple of 64 bytes
+  bool shared_scratch = false;  // one for all threads, kept between phases; else one for each thread
+  int phases = 1;               // runs over all pieces, each after the one before is done
 };
 
 /// Prints the kernel under the schedule: C++ for the CPU, CUDA C++ otherwise.

@@ -9,7 +9,8 @@ using Kind = KernelValue::Kind;
 
 class Stager {
  public:
-  Stager(const Kernel& k, const std::function<bool(int)>& keep) : k_(k), keep_(keep), in_row_(k.varies_in_row()) {
+  Stager(const Kernel& k, const std::function<bool(int)>& keep)
+      : k_(k), keep_(keep), in_row_(k.varies_in_row()) {
     find_depths();
   }
 
@@ -29,7 +30,8 @@ class Stager {
   void find_depths() {
     depth_.assign(k_.values.size(), 0);
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
-      for_each_operand(k_, static_cast<int>(i), [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
+      for_each_operand(k_, static_cast<int>(i),
+                       [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
       if (k_.values[i].kind == Kind::reduce) ++depth_[i];
     }
   }
@@ -117,7 +119,9 @@ class Stager {
 
 }  // namespace
 
-Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep) { return Stager(kernel, keep).run(); }
+Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep) {
+  return Stager(kernel, keep).run();
+}
 
 int flops(const KernelValue& v) {
   constexpr int philox = 60;  // ten rounds of two multiplications

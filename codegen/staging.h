@@ -1,6 +1,6 @@
-// A kernel with reductions as a sequence of walks over its rows: each walk folds the reductions that depend only on
-// earlier ones, and the last one stores. What is costly and needed by several walks is kept, the rest is computed anew
-// from loads, which the cache serves.
+// A kernel with reductions as a sequence of walks over its rows: each walk folds the reductions that depend
+// only on earlier ones, and the last one stores. What is costly and needed by several walks is kept, the rest
+// is computed anew from loads, which the cache serves.
 #pragma once
 
 #include <functional>

@@ -19,10 +19,14 @@ Scalar Array::at(std::int64_t index) const {
     using T = decltype(type);
     T element;
     std::memcpy(&element, data.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
-    if constexpr (std::is_same_v<T, double>) return Scalar{dtype, std::bit_cast<std::uint64_t>(element)};
-    else if constexpr (std::is_same_v<T, float>) return Scalar{dtype, std::bit_cast<std::uint32_t>(element)};
-    else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) return Scalar{dtype, element.bits};
-    else return Scalar{dtype, static_cast<std::uint64_t>(static_cast<std::int64_t>(element))};
+    if constexpr (std::is_same_v<T, double>)
+      return Scalar{dtype, std::bit_cast<std::uint64_t>(element)};
+    else if constexpr (std::is_same_v<T, float>)
+      return Scalar{dtype, std::bit_cast<std::uint32_t>(element)};
+    else if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
+      return Scalar{dtype, element.bits};
+    else
+      return Scalar{dtype, static_cast<std::uint64_t>(static_cast<std::int64_t>(element))};
   });
 }
 

@@ -1,5 +1,6 @@
-// The functions that bring what users write into the strict form of the graph: dtypes meet, shapes broadcast, axes
-// count from the front, reductions fold in the dtype the table says. Used by the frontend, the parser and passes.
+// The functions that bring what users write into the strict form of the graph: dtypes meet, shapes broadcast,
+// axes count from the front, reductions fold in the dtype the table says. Used by the frontend, the parser
+// and passes.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ Value broadcast_to(Graph& g, Value x, const Shape& shape, Where where = Where::c
 Value reshape(Graph& g, Value x, Shape shape, Where where = Where::current());
 Value permute_dims(Graph& g, Value x, std::vector<std::int64_t> axes, Where where = Where::current());
 
-/// Start, stop and step of one axis as Python has them: negative positions count from the end, missing ones mean
-/// "from the end where the step begins", and positions out of range are clamped.
+/// Start, stop and step of one axis as Python has them: negative positions count from the end, missing ones
+/// mean "from the end where the step begins", and positions out of range are clamped.
 struct Range {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
@@ -47,7 +48,8 @@ Value pad(Graph& g, Value x, std::span<const std::int64_t> before, std::span<con
 Value concat(Graph& g, std::span<const Value> tensors, std::int64_t axis, Where where = Where::current());
 Value take_along_axis(Graph& g, Value x, Value index, std::int64_t axis, Where where = Where::current());
 Value take(Graph& g, Value x, Value index, std::int64_t axis, Where where = Where::current());
-/// NumPy's matmul: a vector on the left is a row, on the right a column; batch axes broadcast; dtypes promote.
+/// NumPy's matmul: a vector on the left is a row, on the right a column; batch axes broadcast; dtypes
+/// promote.
 Value matmul(Graph& g, Value a, Value b, Where where = Where::current());
 Value iota(Graph& g, const Shape& shape, std::int64_t axis, DType dtype, Where where = Where::current());
 Value random_bits(Graph& g, Value key, Value counter, const Shape& shape, Where where = Where::current());

@@ -1,5 +1,6 @@
-// A length of an axis: a whole number, or a polynomial with whole coefficients over named symbols, kept in normal
-// form so that equal lengths compare equal. Facts about symbols let passes prove divisibility without a value.
+// A length of an axis: a whole number, or a polynomial with whole coefficients over named symbols, kept in
+// normal form so that equal lengths compare equal. Facts about symbols let passes prove divisibility without
+// a value.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,7 @@ class Dim {
   std::size_t hash() const;
 
  private:
-  using Monomial = std::vector<std::string>;          // sorted symbols, repeated for powers
+  using Monomial = std::vector<std::string>;            // sorted symbols, repeated for powers
   using Polynomial = std::map<Monomial, std::int64_t>;  // no zero coefficients
   static Dim from(Polynomial p);
   Polynomial polynomial() const;

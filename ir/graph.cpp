@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint32_t empty_slot = ~0u;
 
-std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x9e3779b97f4a7c15u ^ (h >> 29); }
+std::size_t mix(std::size_t h, std::size_t v) {
+  return (h ^ v) * 0x9e3779b97f4a7c15u ^ (h >> 29);
+}
 
 }  // namespace
 
@@ -26,10 +28,16 @@ std::size_t Attrs::hash() const {
   return mix(h, std::hash<std::string>{}(name));
 }
 
-Graph::Graph(std::string name) : name_(std::move(name)), index_(64, empty_slot) { no_attrs_ = intern(Attrs{}); }
+Graph::Graph(std::string name) : name_(std::move(name)), index_(64, empty_slot) {
+  no_attrs_ = intern(Attrs{});
+}
 
-const Shape* Graph::intern(Shape shape) { return &*shapes_.insert(std::move(shape)).first; }
-const Attrs* Graph::intern(const Attrs& attrs) { return &*attrs_.insert(attrs).first; }
+const Shape* Graph::intern(Shape shape) {
+  return &*shapes_.insert(std::move(shape)).first;
+}
+const Attrs* Graph::intern(const Attrs& attrs) {
+  return &*attrs_.insert(attrs).first;
+}
 
 Value Graph::input(std::string name, DType dtype, const Shape& shape, std::source_location where) {
   Attrs attrs;
@@ -51,7 +59,8 @@ Value Graph::constant(Scalar value, std::source_location where) {
 
 Value Graph::add(Op op, std::span<const Value> operands, const Attrs& attrs, std::source_location where) {
   SINTER_ASSERT(op != Op::input, "inputs are added by Graph::input");
-  for (Value v : operands) SINTER_ASSERT(v.id < nodes_.size(), "{}: operand {} is not a node", sinter::ir::name(op), v.id);
+  for (Value v : operands)
+    SINTER_ASSERT(v.id < nodes_.size(), "{}: operand {} is not a node", sinter::ir::name(op), v.id);
   const Attrs* interned = is_elementwise(op) && op != Op::cast ? no_attrs_ : intern(attrs);
   const std::size_t slot = slot_of(op, interned, operands);
   if (index_[slot] != empty_slot) return Value{index_[slot]};
@@ -70,8 +79,8 @@ void Graph::output(Value value, std::string name) {
   outputs_.push_back({std::move(name), value});
 }
 
-Value Graph::append(Op op, DType dtype, const Shape* shape, const Attrs* attrs, std::span<const Value> operands,
-                    std::source_location where) {
+Value Graph::append(Op op, DType dtype, const Shape* shape, const Attrs* attrs,
+                    std::span<const Value> operands, std::source_location where) {
   if (nodes_.size() >= empty_slot - 1) fail<UnsupportedError>("a graph holds at most 2^32 - 2 nodes");
   const Value v{static_cast<std::uint32_t>(nodes_.size())};
   const auto first = static_cast<std::uint32_t>(operands_.size());
@@ -95,7 +104,8 @@ std::size_t Graph::slot_of(Op op, const Attrs* attrs, std::span<const Value> ope
 void Graph::grow_index() {
   index_.assign(index_.size() * 4, empty_slot);
   for (std::uint32_t id = 0; id < nodes_.size(); ++id)
-    if (nodes_[id].op != Op::input) index_[slot_of(nodes_[id].op, nodes_[id].attrs, operands(Value{id}))] = id;
+    if (nodes_[id].op != Op::input)
+      index_[slot_of(nodes_[id].op, nodes_[id].attrs, operands(Value{id}))] = id;
 }
 
 std::vector<std::string> Graph::symbols() const {
@@ -108,7 +118,8 @@ std::vector<std::string> Graph::symbols() const {
 std::string describe(const Graph& graph, Op op, std::span<const Value> operands) {
   std::string text = fmt::format("{}(", name(op));
   for (std::size_t i = 0; i < operands.size(); ++i)
-    text += fmt::format("{}{}{}", i ? ", " : "", name(graph.dtype(operands[i])), graph.shape(operands[i]).str());
+    text +=
+        fmt::format("{}{}{}", i ? ", " : "", name(graph.dtype(operands[i])), graph.shape(operands[i]).str());
   return text + ")";
 }
 

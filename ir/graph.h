@@ -1,9 +1,9 @@
 // The tensor graph: immutable nodes in topological order, owned by the Graph, each named by a small handle.
 //
-// A node is made by Graph::add, which checks it and works out its shape and dtype (ir/infer.h), so an invalid node
-// cannot exist, and returns the existing node when there already is one of the same op, operands and attributes.
-// Operands always precede their node. Side tables are vectors indexed by Value::id. ir/build.h has the functions
-// that promote, broadcast and normalise axes before they call add.
+// A node is made by Graph::add, which checks it and works out its shape and dtype (ir/infer.h), so an invalid
+// node cannot exist, and returns the existing node when there already is one of the same op, operands and
+// attributes. Operands always precede their node. Side tables are vectors indexed by Value::id. ir/build.h
+// has the functions that promote, broadcast and normalise axes before they call add.
 #pragma once
 
 #include <compare>
@@ -27,17 +27,18 @@ struct Value {
   friend auto operator<=>(const Value&, const Value&) = default;
 };
 
-/// What an operation needs beside its operands; each op uses the fields that ir/infer.cpp names, the rest stay empty.
+/// What an operation needs beside its operands; each op uses the fields that ir/infer.cpp names, the rest
+/// stay empty.
 struct Attrs {
   std::vector<std::int64_t> axes;   // reductions, flip, permute_dims: axes; concat, gathers, iota: one axis
   std::vector<std::int64_t> steps;  // slice: step per axis, not 0
   std::vector<Dim> starts;          // slice: first index per axis; pad: elements added before, per axis
   std::vector<Dim> ends;            // pad: elements added after, per axis
-  Shape shape;                      // broadcast_to, reshape, slice (lengths), iota, random_bits, input: the result
-  Scalar value;                     // constant, pad
-  DType dtype = DType::f32;         // cast, iota, input
-  bool keepdims = false;            // reductions
-  std::string name;                 // input
+  Shape shape;               // broadcast_to, reshape, slice (lengths), iota, random_bits, input: the result
+  Scalar value;              // constant, pad
+  DType dtype = DType::f32;  // cast, iota, input
+  bool keepdims = false;     // reductions
+  std::string name;          // input
   friend bool operator==(const Attrs&, const Attrs&) = default;
   std::size_t hash() const;
 };

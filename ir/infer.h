@@ -1,6 +1,6 @@
-// Dtype and shape of a node from its operands and attributes, with every rule checked. The rules here are the strict
-// ones of the graph (elementwise operands share one dtype and, but for scalars of rank 0, one shape); ir/build.h
-// brings what users write into that form.
+// Dtype and shape of a node from its operands and attributes, with every rule checked. The rules here are the
+// strict ones of the graph (elementwise operands share one dtype and, but for scalars of rank 0, one shape);
+// ir/build.h brings what users write into that form.
 #pragma once
 
 #include <span>

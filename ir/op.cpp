@@ -13,7 +13,8 @@ struct OpText {
 };
 
 constexpr std::array op_texts{
-#define SINTER_ELEMENTWISE(id, api, arity, rule, emit, fr, wr, flags, flops, derivative, doc) OpText{#id, #api, doc},
+#define SINTER_ELEMENTWISE(id, api, arity, rule, emit, fr, wr, flags, flops, derivative, doc) \
+  OpText{#id, #api, doc},
 #define SINTER_REDUCTION(id, api, combine, identity, accumulator, doc) OpText{#id, #api, doc},
 #define SINTER_MOVEMENT(id, api, doc) OpText{#id, #api, doc},
 #define SINTER_GATHER(id, api, doc) OpText{#id, #api, doc},
@@ -26,19 +27,19 @@ constexpr std::array op_texts{
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 constexpr std::array elementwise_infos{
-#define SINTER_ELEMENTWISE(id, api, arity, rule, emit, float_ref, whole_ref, flags, flops, derivative, doc)           \
-  ElementwiseInfo{Op::id,                                                                                            \
-                  arity,                                                                                             \
-                  DTypeRule::rule,                                                                                   \
-                  emit,                                                                                              \
-                  [](long double a, long double b, long double c) -> long double {                                   \
-                    return static_cast<long double>(float_ref);                                                      \
-                  },                                                                                                 \
-                  [](std::int64_t a, std::int64_t b, std::int64_t c, DType t) -> std::int64_t {                      \
-                    return static_cast<std::int64_t>(whole_ref);                                                     \
-                  },                                                                                                 \
-                  flags,                                                                                             \
-                  flops,                                                                                             \
+#define SINTER_ELEMENTWISE(id, api, arity, rule, emit, float_ref, whole_ref, flags, flops, derivative, doc) \
+  ElementwiseInfo{Op::id,                                                                                   \
+                  arity,                                                                                    \
+                  DTypeRule::rule,                                                                          \
+                  emit,                                                                                     \
+                  [](long double a, long double b, long double c) -> long double {                          \
+                    return static_cast<long double>(float_ref);                                             \
+                  },                                                                                        \
+                  [](std::int64_t a, std::int64_t b, std::int64_t c, DType t) -> std::int64_t {             \
+                    return static_cast<std::int64_t>(whole_ref);                                            \
+                  },                                                                                        \
+                  flags,                                                                                    \
+                  flops,                                                                                    \
                   derivative},
 #include "ir/ops.def"
 };
@@ -50,7 +51,9 @@ constexpr std::array reduction_infos{
 #include "ir/ops.def"
 };
 
-constexpr std::size_t index(Op op) { return static_cast<std::size_t>(op); }
+constexpr std::size_t index(Op op) {
+  return static_cast<std::size_t>(op);
+}
 
 }  // namespace
 
@@ -64,9 +67,15 @@ const decltype(all_ops) all_ops{
 #include "ir/ops.def"
 };
 
-std::string_view name(Op op) { return op_texts[index(op)].name; }
-std::string_view api_name(Op op) { return op_texts[index(op)].api; }
-std::string_view doc(Op op) { return op_texts[index(op)].doc; }
+std::string_view name(Op op) {
+  return op_texts[index(op)].name;
+}
+std::string_view api_name(Op op) {
+  return op_texts[index(op)].api;
+}
+std::string_view doc(Op op) {
+  return op_texts[index(op)].doc;
+}
 
 std::optional<Op> op_from_name(std::string_view text) {
   static const auto* by_name = [] {
@@ -91,26 +100,36 @@ const ReductionInfo& reduction_info(Op op) {
 
 bool admits(DTypeRule rule, DType t) {
   switch (rule) {
-    case DTypeRule::numeric: return !is_bool(t);
-    case DTypeRule::floating: return is_float(t);
-    case DTypeRule::logical: return is_bool(t);
-    case DTypeRule::bitwise: return !is_float(t);
-    case DTypeRule::shift: return is_whole(t);
+    case DTypeRule::numeric:
+      return !is_bool(t);
+    case DTypeRule::floating:
+      return is_float(t);
+    case DTypeRule::logical:
+      return is_bool(t);
+    case DTypeRule::bitwise:
+      return !is_float(t);
+    case DTypeRule::shift:
+      return is_whole(t);
     case DTypeRule::ordered:
     case DTypeRule::test:
     case DTypeRule::compare:
     case DTypeRule::select:
-    case DTypeRule::cast: break;
+    case DTypeRule::cast:
+      break;
   }
   return true;
 }
 
 DType reduction_result(Op op, DType operand) {
   switch (reduction_info(op).accumulator) {
-    case Accumulator::wide: return is_float(operand) ? operand : DType::int64;
-    case Accumulator::truth: return DType::boolean;
-    case Accumulator::index: return DType::int64;
-    case Accumulator::same: break;
+    case Accumulator::wide:
+      return is_float(operand) ? operand : DType::int64;
+    case Accumulator::truth:
+      return DType::boolean;
+    case Accumulator::index:
+      return DType::int64;
+    case Accumulator::same:
+      break;
   }
   return operand;
 }

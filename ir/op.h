@@ -22,7 +22,8 @@ enum class Op : std::uint8_t {
 
 enum class Family : std::uint8_t { elementwise, reduction, movement, gather, contraction, generator };
 
-/// Which operand dtypes an elementwise operation admits once its operands have met in one dtype T, and its result.
+/// Which operand dtypes an elementwise operation admits once its operands have met in one dtype T, and its
+/// result.
 enum class DTypeRule : std::uint8_t {
   numeric,   // whole numbers and floats; T
   floating,  // floats (whole numbers and bool are cast to f32 first); T
@@ -38,7 +39,7 @@ enum class DTypeRule : std::uint8_t {
 
 enum Flag : unsigned {
   commutative = 1,
-  exact = 2,     // every mode gives the correctly rounded (or the exact) value
+  exact = 2,  // every mode gives the correctly rounded (or the exact) value
   monotone = 4,
   discrete = 8,  // a small change of an operand can jump the result
   wraps = 16,    // whole-number arithmetic that may overflow
@@ -62,8 +63,8 @@ struct ElementwiseInfo {
 };
 
 enum class Identity : std::uint8_t { zero, one, lowest, highest };
-/// wide: whole numbers and bool fold in and return int64, 16-bit floats fold in f32; same: the operand's dtype;
-/// truth: bool; index: compares in the operand's dtype and returns int64.
+/// wide: whole numbers and bool fold in and return int64, 16-bit floats fold in f32; same: the operand's
+/// dtype; truth: bool; index: compares in the operand's dtype and returns int64.
 enum class Accumulator : std::uint8_t { wide, same, truth, index };
 
 struct ReductionInfo {
@@ -86,11 +87,21 @@ constexpr Family family(Op op) {
   return families[static_cast<std::size_t>(op)];
 }
 
-constexpr bool is_elementwise(Op op) { return family(op) == Family::elementwise; }
-constexpr bool is_reduction(Op op) { return family(op) == Family::reduction; }
-constexpr bool is_movement(Op op) { return family(op) == Family::movement; }
-constexpr bool is_gather(Op op) { return family(op) == Family::gather; }
-constexpr bool is_generator(Op op) { return family(op) == Family::generator; }
+constexpr bool is_elementwise(Op op) {
+  return family(op) == Family::elementwise;
+}
+constexpr bool is_reduction(Op op) {
+  return family(op) == Family::reduction;
+}
+constexpr bool is_movement(Op op) {
+  return family(op) == Family::movement;
+}
+constexpr bool is_gather(Op op) {
+  return family(op) == Family::gather;
+}
+constexpr bool is_generator(Op op) {
+  return family(op) == Family::generator;
+}
 
 /// Name in the text form: "mul".
 std::string_view name(Op op);
@@ -101,8 +112,9 @@ std::string_view doc(Op op);
 /// The op of that text name or API name, or nothing.
 std::optional<Op> op_from_name(std::string_view text);
 /// All operations, in the table's order.
-extern const std::array<Op, []() {
-  std::size_t n = 0;
+extern const std::array<Op,
+                        []() {
+                          std::size_t n = 0;
 #define SINTER_ELEMENTWISE(...) ++n;
 #define SINTER_REDUCTION(...) ++n;
 #define SINTER_MOVEMENT(...) ++n;
@@ -110,8 +122,9 @@ extern const std::array<Op, []() {
 #define SINTER_CONTRACTION(...) ++n;
 #define SINTER_GENERATOR(...) ++n;
 #include "ir/ops.def"
-  return n;
-}()> all_ops;
+                          return n;
+                        }()>
+    all_ops;
 
 /// Only for the elementwise family.
 const ElementwiseInfo& elementwise_info(Op op);

@@ -113,8 +113,9 @@ Scalar to_scalar(const Literal& literal, DType t) {
   if (literal.is_real()) {
     const double v = std::get<double>(literal.value);
     if (is_whole(t) && (v != std::trunc(v) || saturate(t, v) != v))
-      fail<DTypeError>("the number {} does not fit {}; convert the tensor first, or write a number in its range",
-                       literal.str(), name(t));
+      fail<DTypeError>(
+          "the number {} does not fit {}; convert the tensor first, or write a number in its range",
+          literal.str(), name(t));
     return Scalar::from_real(t, v);
   }
   const std::int64_t v = std::get<std::int64_t>(literal.value);

@@ -27,9 +27,9 @@ struct Scalar {
   /// A whole dtype: wrapped; a float dtype: rounded; bool: not equal to zero.
   static Scalar from_whole(DType t, std::int64_t value);
 
-  long double real() const;       // any dtype
-  std::int64_t whole() const;     // whole dtypes and bool
-  Scalar cast(DType to) const;    // the meaning of the op `cast`
+  long double real() const;     // any dtype
+  std::int64_t whole() const;   // whole dtypes and bool
+  Scalar cast(DType to) const;  // the meaning of the op `cast`
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
 
@@ -42,8 +42,8 @@ struct Literal {
   std::string str() const;
 };
 
-/// The dtype in which a tensor of dtype `t` meets a literal: a float keeps its dtype; whole numbers with a real
-/// literal give f32; bool with a whole literal int64.
+/// The dtype in which a tensor of dtype `t` meets a literal: a float keeps its dtype; whole numbers with a
+/// real literal give f32; bool with a whole literal int64.
 DType meet(DType t, const Literal& literal);
 /// The literal in dtype `t`; throws DTypeError when a whole-number dtype cannot hold it.
 Scalar to_scalar(const Literal& literal, DType t);

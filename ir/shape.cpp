@@ -57,17 +57,18 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view what) {
     else if (da.is(1))
       result.push_back(db);
     else
-      fail<ShapeError>("{}: shapes {} and {} do not broadcast: axis {} has length {} in one and {} in the other; "
-                       "lengths must be equal, or one of them 1",
-                       what, a.str(), b.str(), i - rank, da.str(), db.str());
+      fail<ShapeError>(
+          "{}: shapes {} and {} do not broadcast: axis {} has length {} in one and {} in the other; "
+          "lengths must be equal, or one of them 1",
+          what, a.str(), b.str(), i - rank, da.str(), db.str());
   }
   return result;
 }
 
 int normalize_axis(std::int64_t axis, int rank, std::string_view what) {
   if (axis < -rank || axis >= rank)
-    fail<ShapeError>("{}: axis {} is out of range for a tensor of rank {}; axes go from {} to {}", what, axis, rank,
-                     -rank, rank - 1);
+    fail<ShapeError>("{}: axis {} is out of range for a tensor of rank {}; axes go from {} to {}", what, axis,
+                     rank, -rank, rank - 1);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -14,7 +14,8 @@ std::vector<Dim> contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides, const Shape& to) {
+std::optional<std::vector<Dim>> reshape_strides(const Shape& from, const std::vector<Dim>& strides,
+                                                const Shape& to) {
   if (from.is_empty()) return contiguous_strides(to);
   // Drop axes of length 1, which place nothing, and join neighbours that run on into each other.
   std::vector<Dim> lengths, steps;
@@ -55,7 +56,8 @@ View broadcast_view(const Graph& g, Value node, Value operand, const View& v) {
   View result{v.base, v.offset, std::vector<Dim>(static_cast<std::size_t>(to.rank()), Dim(0))};
   const int lead = to.rank() - from.rank();
   for (int i = 0; i < from.rank(); ++i)
-    if (from[i] == to[i + lead]) result.strides[static_cast<std::size_t>(i + lead)] = v.strides[static_cast<std::size_t>(i)];
+    if (from[i] == to[i + lead])
+      result.strides[static_cast<std::size_t>(i + lead)] = v.strides[static_cast<std::size_t>(i)];
   return result;
 }
 
@@ -98,15 +100,16 @@ std::optional<View> move_view(const Graph& g, Value node, const View& v) {
   return std::nullopt;
 }
 
-std::vector<std::optional<View>> views_of(const Graph& g,
-                                          const std::function<std::optional<std::vector<Dim>>(Value)>& stored) {
+std::vector<std::optional<View>> views_of(
+    const Graph& g, const std::function<std::optional<std::vector<Dim>>(Value)>& stored) {
   std::vector<std::optional<View>> views(g.size());
   for (std::uint32_t id = 0; id < g.size(); ++id) {
     const Value v{id};
     if (std::optional<std::vector<Dim>> strides = stored(v)) {
       views[id] = View{v, Dim(0), std::move(*strides)};
     } else if (is_movement(g.op(v)) && g.op(v) != Op::concat) {
-      if (const std::optional<View>& operand = views[g.operands(v)[0].id]) views[id] = move_view(g, v, *operand);
+      if (const std::optional<View>& operand = views[g.operands(v)[0].id])
+        views[id] = move_view(g, v, *operand);
     }
   }
   return views;

@@ -9,8 +9,8 @@ using ir::Op;
 using ir::Shape;
 using ir::Value;
 
-/// The operand's axis -> the node's axis for one movement op: -1 for an axis of length 1 that vanished or is repeated,
-/// `broken` where the axis does not run along one whole axis of the node.
+/// The operand's axis -> the node's axis for one movement op: -1 for an axis of length 1 that vanished or is
+/// repeated, `broken` where the axis does not run along one whole axis of the node.
 constexpr int broken = -2;
 
 std::vector<int> reshaped_axes(const Shape& from, const Shape& to) {

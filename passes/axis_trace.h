@@ -1,5 +1,6 @@
-// Where a node's axes come from: movement ops between a node and the value that is computed or stored beneath them,
-// seen as a relation of axes. The fuser asks it whether two nodes walk over the same elements in the same order.
+// Where a node's axes come from: movement ops between a node and the value that is computed or stored beneath
+// them, seen as a relation of axes. The fuser asks it whether two nodes walk over the same elements in the
+// same order.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 namespace sinter::passes {
 
 struct AxisTrace {
-  ir::Value source;       // the value beneath the movement ops; invalid for constants and iota, which have no memory
+  ir::Value
+      source;  // the value beneath the movement ops; invalid for constants and iota, which have no memory
   bool simple = true;     // each axis of the source runs along one whole axis of the node, or has length 1
   std::vector<int> axis;  // per axis of the source: the node's axis, or -1 where the source's length is 1
 };

@@ -1,16 +1,21 @@
-// The fuser. It walks the nodes in order and lets each join the groups of its operands while that is legal and pays:
+// The fuser. It walks the nodes in order and lets each join the groups of its operands while that is legal
+// and pays:
 //
-//  - a group is a kernel over one domain: the shape of its elementwise nodes, or of what its reductions fold; nodes
+//  - a group is a kernel over one domain: the shape of its elementwise nodes, or of what its reductions fold;
+//  nodes
 //    without the folded axes are computed once per row;
-//  - a node joins a producer's group when it walks over the same elements in the same order (axis_trace.h), or over
-//    one element per row; an elementwise producer whose only reader is the node joins through any movement op;
-//  - two groups never join when a third lies on a path between them, or when one reads the other's result at other
+//  - a node joins a producer's group when it walks over the same elements in the same order (axis_trace.h),
+//  or over
+//    one element per row; an elementwise producer whose only reader is the node joins through any movement
+//    op;
+//  - two groups never join when a third lies on a path between them, or when one reads the other's result at
+//  other
 //    positions;
 //  - what cannot join is stored and read again, unless computing it again is cheaper (cast, scale, mask);
 //  - at last, groups over one domain that read the same memory join, even if neither needs the other.
 //
-// Each refusal is kept with its reason. The walk looks at each edge once, and searches for paths only among groups
-// that can depend on nodes as late as those of the two, so it is near linear.
+// Each refusal is kept with its reason. The walk looks at each edge once, and searches for paths only among
+// groups that can depend on nodes as late as those of the two, so it is near linear.
 #include <algorithm>
 
 #include "ir/base/check.h"
@@ -22,8 +27,8 @@ using ir::Op;
 using ir::Value;
 
 bool is_computed(Op op) {
-  return ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_gather(op) || op == Op::matmul || op == Op::pad ||
-         op == Op::concat || op == Op::random_bits;
+  return ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_gather(op) || op == Op::matmul ||
+         op == Op::pad || op == Op::concat || op == Op::random_bits;
 }
 
 std::vector<std::optional<ir::View>> memory_views(const ir::Graph& g, const InputStrides& inputs) {
@@ -36,7 +41,9 @@ std::vector<std::optional<ir::View>> memory_views(const ir::Graph& g, const Inpu
   });
 }
 
-Partition fuse(const ir::Graph& graph, const InputStrides& inputs) { return Fuser(graph, inputs).run(); }
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs) {
+  return Fuser(graph, inputs).run();
+}
 
 Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs)
     : g_(graph),
@@ -63,7 +70,8 @@ Partition Fuser::run() {
 void Fuser::classify(const InputStrides& inputs) {
   views_ = memory_views(g_, inputs);
   for (std::uint32_t id = 0; id < g_.size(); ++id) computed_[id] = is_computed(g_.op(Value{id}));
-  // A movement or generator whose result must be in memory, but is no view of any, is stored by a kernel of its own.
+  // A movement or generator whose result must be in memory, but is no view of any, is stored by a kernel of
+  // its own.
   auto must_be_memory = [&](Value v) {
     if (!views_[v.id]) computed_[v.id] = true;
   };
@@ -137,7 +145,8 @@ void Fuser::visit(Value node) {
     if (group_of_[s.id] >= 0 && groups_[static_cast<std::size_t>(group_of(s))].kind == GroupKind::kernel)
       producers.push_back(group_of(s));
   }
-  std::ranges::sort(producers, std::ranges::greater{}, [&](int p) { return groups_[static_cast<std::size_t>(p)].last; });
+  std::ranges::sort(producers, std::ranges::greater{},
+                    [&](int p) { return groups_[static_cast<std::size_t>(p)].last; });
   for (int p : producers) {
     if (find(p) == find(group)) continue;
     std::vector<Edge> own;
@@ -194,7 +203,8 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   Value back = node;
   std::uint64_t signature = 0;
   for (int step = 0; step < 8 && back.valid(); ++step) {
-    signature = (signature ^ (static_cast<std::uint64_t>(g_.op(back)) * 16 + static_cast<std::uint64_t>(g_.dtype(back)) + 1)) *
+    signature = (signature ^ (static_cast<std::uint64_t>(g_.op(back)) * 16 +
+                              static_cast<std::uint64_t>(g_.dtype(back)) + 1)) *
                 0x9e3779b97f4a7c15u;
     signature ^= signature >> 31;
     back = g_.operands(back).empty() ? Value{} : traces_[g_.operands(back)[0].id].source;
@@ -204,7 +214,8 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   parent_.push_back(id);
   group_of_[node.id] = id;
   for (const Edge& e : edges)
-    if (group_of_[e.trace->source.id] < 0 || groups_[static_cast<std::size_t>(group_of(e.trace->source))].kind == GroupKind::gemm)
+    if (group_of_[e.trace->source.id] < 0 ||
+        groups_[static_cast<std::size_t>(group_of(e.trace->source))].kind == GroupKind::gemm)
       read_stored(id, e.trace->source);
   return id;
 }

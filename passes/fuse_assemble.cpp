@@ -1,4 +1,5 @@
-// From the fuser's state to a Partition: dead groups dropped, outputs found, groups put in an order in which they run.
+// From the fuser's state to a Partition: dead groups dropped, outputs found, groups put in an order in which
+// they run.
 #include <algorithm>
 #include <queue>
 
@@ -17,7 +18,8 @@ std::vector<bool> Fuser::values_read_elsewhere() {
   // A value is stored before anything that reads it, so going down over its readers' last nodes is enough.
   std::vector<std::vector<int>> by_last(g_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (find(static_cast<int>(i)) == static_cast<int>(i)) by_last[groups_[i].last].push_back(static_cast<int>(i));
+    if (find(static_cast<int>(i)) == static_cast<int>(i))
+      by_last[groups_[i].last].push_back(static_cast<int>(i));
   bool changed = true;
   std::vector<bool> live(groups_.size(), false);
   while (changed) {  // once, but for groups whose nodes interleave
@@ -104,7 +106,9 @@ Partition Fuser::assemble() {
         readers[static_cast<std::size_t>(writer[v.id])].push_back(static_cast<int>(i));
         ++waiting[i];
       }
-  auto later = [&](int a, int b) { return groups[static_cast<std::size_t>(a)].outputs[0] > groups[static_cast<std::size_t>(b)].outputs[0]; };
+  auto later = [&](int a, int b) {
+    return groups[static_cast<std::size_t>(a)].outputs[0] > groups[static_cast<std::size_t>(b)].outputs[0];
+  };
   std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (waiting[i] == 0) ready.push(static_cast<int>(i));

@@ -11,14 +11,16 @@ using ir::Value;
 
 std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& edges) {
   const int target = group_of(consumer);
-  Building &from = groups_[static_cast<std::size_t>(producer)], &to = groups_[static_cast<std::size_t>(target)];
+  Building &from = groups_[static_cast<std::size_t>(producer)],
+           &to = groups_[static_cast<std::size_t>(target)];
   if (std::string reason = over_budget(from, to); !reason.empty()) return reason;
   if (!from.has_reduction && !to.has_reduction && ends_chain(from, consumer))
     return "a long chain is cut here, so that kernels stay small";
   if (reads_stored(to, producer) || reads_stored(from, target))
     return "one of the two reads the other's result at other positions";
   const std::vector<Edge> all = edges_of(consumer);
-  if (depends(target, producer, all) || depends(producer, target, {})) return "another launch lies between them";
+  if (depends(target, producer, all) || depends(producer, target, {}))
+    return "another launch lies between them";
   std::string reason = unify(producer, consumer, edges);
   if (reason.empty()) return reason;
   return inline_moved(producer, consumer, edges).empty() ? "" : reason;
@@ -29,8 +31,8 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
   if (ops > static_cast<std::size_t>(budget_.ops))
     return fmt::format("together they would have {} operations, and a kernel takes {}", ops, budget_.ops);
   if (a.reductions + b.reductions > budget_.reductions)
-    return fmt::format("together they would have {} reductions, and a kernel takes {}", a.reductions + b.reductions,
-                       budget_.reductions);
+    return fmt::format("together they would have {} reductions, and a kernel takes {}",
+                       a.reductions + b.reductions, budget_.reductions);
   const std::size_t sources = a.sources.size() + b.sources.size();
   if (sources > static_cast<std::size_t>(budget_.operands)) {
     std::vector<Value> distinct = a.sources;
@@ -39,7 +41,8 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
     const auto repeated = std::ranges::unique(distinct);
     const std::size_t count = distinct.size() - repeated.size();
     if (count > static_cast<std::size_t>(budget_.operands))
-      return fmt::format("together they would read {} tensors, and a kernel reads {}", count, budget_.operands);
+      return fmt::format("together they would read {} tensors, and a kernel reads {}", count,
+                         budget_.operands);
   }
   return "";
 }
@@ -53,7 +56,8 @@ bool Fuser::ends_chain(const Building& chain, Value next) const {
 }
 
 bool Fuser::reads_stored(const Building& reader, int producer) {
-  return std::ranges::any_of(reader.sources, [&](Value s) { return group_of_[s.id] >= 0 && group_of(s) == producer; });
+  return std::ranges::any_of(reader.sources,
+                             [&](Value s) { return group_of_[s.id] >= 0 && group_of(s) == producer; });
 }
 
 bool Fuser::depends(int later, int earlier, std::span<const Edge> also) {
@@ -64,7 +68,8 @@ bool Fuser::depends(int later, int earlier, std::span<const Edge> also) {
     if (group_of_[source.id] < 0) return;
     const int group = group_of(source);
     if (group == earlier || group == later) return;
-    if (groups_[static_cast<std::size_t>(group)].horizon < groups_[static_cast<std::size_t>(earlier)].first) return;
+    if (groups_[static_cast<std::size_t>(group)].horizon < groups_[static_cast<std::size_t>(earlier)].first)
+      return;
     if (std::ranges::find(seen, group) != seen.end()) return;
     seen.push_back(group);
     pending.push_back(group);
@@ -91,8 +96,8 @@ Fuser::Alignment Fuser::operand_alignment(Value consumer) const {
   return axes;
 }
 
-/// Where the axes of `inner` lie in the domain of `outer`: all of them, or those that are not folded (one element a
-/// row); nothing where neither fits.
+/// Where the axes of `inner` lie in the domain of `outer`: all of them, or those that are not folded (one
+/// element a row); nothing where neither fits.
 std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Building& outer) {
   Alignment all, kept;
   std::vector<ir::Dim> rows;
@@ -109,7 +114,8 @@ std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Bu
 
 std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& edges) {
   const int target = group_of(consumer);
-  Building &from = groups_[static_cast<std::size_t>(producer)], &to = groups_[static_cast<std::size_t>(target)];
+  Building &from = groups_[static_cast<std::size_t>(producer)],
+           &to = groups_[static_cast<std::size_t>(target)];
   const bool from_is_outer = from.has_reduction;
   Building &outer = from_is_outer ? from : to, &inner = from_is_outer ? to : from;
   const std::optional<Alignment> axes = embedding(inner, outer);
@@ -117,7 +123,9 @@ std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& 
     if (from.has_reduction && to.has_reduction) return "they fold different axes";
     return fmt::format("they walk over different elements: {} and {}", from.written.str(), to.written.str());
   }
-  auto in_outer = [&](bool of_inner, int axis) { return of_inner ? (*axes)[static_cast<std::size_t>(axis)] : axis; };
+  auto in_outer = [&](bool of_inner, int axis) {
+    return of_inner ? (*axes)[static_cast<std::size_t>(axis)] : axis;
+  };
   const Alignment reader = operand_alignment(consumer);
   for (const Edge& e : edges) {
     if (!e.same_elements) return "it is read at other positions";
@@ -153,15 +161,19 @@ std::string Fuser::inline_moved(int producer, Value consumer, const std::vector<
   std::uint32_t uses = 0, own_uses = 1;
   for (Value v : from.nodes) {
     uses += users_[v.id];
-    for (const Edge& e : edges_of(v)) own_uses += group_of_[e.trace->source.id] >= 0 && group_of(e.trace->source) == producer;
+    for (const Edge& e : edges_of(v))
+      own_uses += group_of_[e.trace->source.id] >= 0 && group_of(e.trace->source) == producer;
   }
   if (uses != own_uses) return "others read it, too";
   // Under a broadcast the producer would be computed once per element that it reaches.
   const ir::Dim once = g_.shape(p).elements();
-  const ir::Shape& space = ir::is_reduction(g_.op(consumer)) ? g_.shape(g_.operands(consumer)[0]) : g_.shape(consumer);
+  const ir::Shape& space =
+      ir::is_reduction(g_.op(consumer)) ? g_.shape(g_.operands(consumer)[0]) : g_.shape(consumer);
   int flops = 0;
-  for (Value v : from.nodes) flops += ir::is_elementwise(g_.op(v)) ? ir::elementwise_info(g_.op(v)).flops : budget_.cheap_flops;
-  if (!once.is(1) && !(once == space.elements()) && ir::is_elementwise(g_.op(consumer)) && flops > budget_.cheap_flops)
+  for (Value v : from.nodes)
+    flops += ir::is_elementwise(g_.op(v)) ? ir::elementwise_info(g_.op(v)).flops : budget_.cheap_flops;
+  if (!once.is(1) && !(once == space.elements()) && ir::is_elementwise(g_.op(consumer)) &&
+      flops > budget_.cheap_flops)
     return "computing it for each element that reads it costs more than storing it";
   for (Value v : from.nodes) {
     inner_[v.id] = true;

@@ -1,5 +1,5 @@
-// Horizontal fusion: groups over one domain that read the same memory become one kernel with several outputs, which
-// saves reading it again and a launch.
+// Horizontal fusion: groups over one domain that read the same memory become one kernel with several outputs,
+// which saves reading it again and a launch.
 #include <algorithm>
 
 #include "passes/fuser.h"
@@ -15,7 +15,8 @@ void Fuser::join_siblings() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (find(static_cast<int>(i)) != static_cast<int>(i) || groups_[i].kind != GroupKind::kernel) continue;
     for (Value s : groups_[i].sources)
-      if (readers[s.id].empty() || readers[s.id].back() != static_cast<int>(i)) readers[s.id].push_back(static_cast<int>(i));
+      if (readers[s.id].empty() || readers[s.id].back() != static_cast<int>(i))
+        readers[s.id].push_back(static_cast<int>(i));
   }
   for (const std::vector<int>& groups : readers)
     for (std::size_t i = 0; i < groups.size(); ++i)

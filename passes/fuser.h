@@ -1,5 +1,5 @@
-// The state of the fuser while it merges groups: passes/fuse.cpp walks the graph, passes/fuse_merge.cpp decides
-// whether two groups may become one, passes/fuse_siblings.cpp joins groups that read the same memory.
+// The state of the fuser while it merges groups: passes/fuse.cpp walks the graph, passes/fuse_merge.cpp
+// decides whether two groups may become one, passes/fuse_siblings.cpp joins groups that read the same memory.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,9 @@
 
 namespace sinter::passes {
 
-/// Limits of one kernel. Long chains are cut between `cut_from` and `ops` operations, where the operations around the
-/// cut say so and not where counting from the start would, so that repeated blocks give equal kernels.
+/// Limits of one kernel. Long chains are cut between `cut_from` and `ops` operations, where the operations
+/// around the cut say so and not where counting from the start would, so that repeated blocks give equal
+/// kernels.
 struct FusionBudget {
   int ops = 256;
   int cut_from = 64;
@@ -35,16 +36,16 @@ class Fuser {
   struct Building {
     GroupKind kind = GroupKind::kernel;
     std::vector<ir::Value> nodes;
-    std::vector<ir::Value> copies;     // nodes of other groups that are computed again here
-    std::vector<ir::Value> sources;    // stored values that it reads (inputs and other groups' nodes)
-    std::vector<ir::Dim> domain;       // no axis of length 1
-    std::vector<bool> reduced;         // per axis of the domain
-    ir::Shape written;                 // the domain as the user wrote it, with axes of length 1
+    std::vector<ir::Value> copies;   // nodes of other groups that are computed again here
+    std::vector<ir::Value> sources;  // stored values that it reads (inputs and other groups' nodes)
+    std::vector<ir::Dim> domain;     // no axis of length 1
+    std::vector<bool> reduced;       // per axis of the domain
+    ir::Shape written;               // the domain as the user wrote it, with axes of length 1
     bool has_reduction = false;
     int reductions = 0;
-    std::vector<int> readers;          // groups that read its results from memory, for find()
+    std::vector<int> readers;             // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node
-    std::uint32_t horizon = 0;         // at least the greatest node among it and all that it depends on
+    std::uint32_t horizon = 0;            // at least the greatest node among it and all that it depends on
   };
 
   struct Edge {
@@ -95,17 +96,19 @@ class Fuser {
 
   const ir::Graph& g_;
   FusionBudget budget_;
-  std::vector<bool> computed_;            // what a group computes, and movements whose result must be stored
+  std::vector<bool> computed_;  // what a group computes, and movements whose result must be stored
   std::vector<AxisTrace> traces_;
   std::vector<std::optional<ir::View>> views_;
-  std::vector<std::uint32_t> users_;      // computed nodes and outputs that read a value, through movement ops
-  std::vector<int> cost_, leaves_;        // of computing a value again from stored ones; large where that is not cheap
-  std::vector<std::uint64_t> signature_;  // of the last operations leading to a node: says where chains may be cut
-  std::vector<int> group_of_;             // per node, for find(); -1 where none
+  std::vector<std::uint32_t> users_;  // computed nodes and outputs that read a value, through movement ops
+  std::vector<int> cost_,
+      leaves_;  // of computing a value again from stored ones; large where that is not cheap
+  std::vector<std::uint64_t>
+      signature_;              // of the last operations leading to a node: says where chains may be cut
+  std::vector<int> group_of_;  // per node, for find(); -1 where none
   std::vector<Building> groups_;
-  std::vector<int> parent_;               // union-find over groups
-  std::vector<Alignment> alignment_;      // per node, in the domain of its group
-  std::vector<bool> inner_;               // read at other indices than the domain's: no one outside may read it
+  std::vector<int> parent_;           // union-find over groups
+  std::vector<Alignment> alignment_;  // per node, in the domain of its group
+  std::vector<bool> inner_;           // read at other indices than the domain's: no one outside may read it
   std::vector<Refusal> refusals_;
 };
 

@@ -17,8 +17,8 @@ struct MemoryPlan {
   std::int64_t bytes = 0;             // of the whole block
 };
 
-/// Buffers that live at the same time do not overlap. Largest first, each at the lowest place that is free while it
-/// lives, which is within a few percent of the optimum on graphs of repeated blocks.
+/// Buffers that live at the same time do not overlap. Largest first, each at the lowest place that is free
+/// while it lives, which is within a few percent of the optimum on graphs of repeated blocks.
 MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes, std::int64_t alignment = 256);
 
 }  // namespace sinter::passes

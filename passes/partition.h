@@ -14,15 +14,16 @@ namespace sinter::passes {
 /// kernel: generated code; gemm: a matrix product by the device's library.
 enum class GroupKind : std::uint8_t { kernel, gemm };
 
-/// A set of nodes that one launch computes. Movement ops, constants and iota belong to no group: they are index maps
-/// and literals, folded into whoever reads them.
+/// A set of nodes that one launch computes. Movement ops, constants and iota belong to no group: they are
+/// index maps and literals, folded into whoever reads them.
 struct Group {
   GroupKind kind = GroupKind::kernel;
-  std::vector<ir::Value> nodes;    // in topological order; nodes that are computed again here may be in others, too
+  std::vector<ir::Value>
+      nodes;  // in topological order; nodes that are computed again here may be in others, too
   std::vector<ir::Value> inputs;   // values read from memory: graph inputs and other groups' outputs
   std::vector<ir::Value> outputs;  // values written to memory
   ir::Shape domain;                // axes the kernel iterates over, outermost first
-  std::vector<int> reduced;        // axes of the domain that its reductions fold; empty for a pointwise kernel
+  std::vector<int> reduced;  // axes of the domain that its reductions fold; empty for a pointwise kernel
 };
 
 /// A value that one group writes for another to read, and the rule that kept the two apart.
@@ -41,14 +42,15 @@ struct Partition {
 /// Strides of each graph input in elements; empty where all are contiguous.
 using InputStrides = std::vector<std::vector<std::int64_t>>;
 
-/// The strides of every value that has memory of its own (inputs, and whatever `fuse` may store), for ir::views_of.
+/// The strides of every value that has memory of its own (inputs, and whatever `fuse` may store), for
+/// ir::views_of.
 std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const InputStrides& inputs = {});
 
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
 Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {});
 
-/// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat, products.
-/// The others are inputs, or index maps and literals that cost nothing.
+/// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat,
+/// products. The others are inputs, or index maps and literals that cost nothing.
 bool is_computed(ir::Op op);
 
 }  // namespace sinter::passes

@@ -18,9 +18,11 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
   int kernel = 0;
   for (const PlannedGroup& planned : groups) {
     const int own = planned.kernel ? kernel++ : -1;
-    const bool empty = std::ranges::all_of(planned.group->outputs, [&](Value v) { return g.shape(v).is_empty(); });
+    const bool empty =
+        std::ranges::all_of(planned.group->outputs, [&](Value v) { return g.shape(v).is_empty(); });
     if (empty) continue;
-    steps_.push_back(planned.kernel ? kernel_step(planned, own) : matmul_step(g, planned.group->outputs[0], views));
+    steps_.push_back(planned.kernel ? kernel_step(planned, own)
+                                    : matmul_step(g, planned.group->outputs[0], views));
   }
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
@@ -50,11 +52,13 @@ void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> 
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (Value v : groups[i].group->outputs)
       if (places_[v.id].kind == Place::Kind::none) {
-        lifetimes.push_back({bytes_of(v), static_cast<int>(i), std::max(last_reader[v.id], static_cast<int>(i))});
+        lifetimes.push_back(
+            {bytes_of(v), static_cast<int>(i), std::max(last_reader[v.id], static_cast<int>(i))});
         temporaries.push_back(v);
       }
   const passes::MemoryPlan plan = passes::plan_memory(lifetimes);
-  for (std::size_t i = 0; i < temporaries.size(); ++i) places_[temporaries[i].id] = {Place::Kind::arena, plan.offsets[i]};
+  for (std::size_t i = 0; i < temporaries.size(); ++i)
+    places_[temporaries[i].id] = {Place::Kind::arena, plan.offsets[i]};
   arena_bytes_ = plan.bytes;
   peak_bytes_ = plan.bytes;
   for (std::int64_t bytes : output_bytes_) peak_bytes_ += bytes;
@@ -66,7 +70,8 @@ namespace {
 std::int64_t grain_of(std::int64_t units, std::int64_t unit_elements) {
   constexpr std::int64_t least_elements = 1 << 15;
   constexpr std::int64_t alignment = 64;  // of single elements, so that tasks do not share cache lines
-  const std::int64_t least = std::max<std::int64_t>(1, least_elements / std::max<std::int64_t>(1, unit_elements));
+  const std::int64_t least =
+      std::max<std::int64_t>(1, least_elements / std::max<std::int64_t>(1, unit_elements));
   const std::int64_t even = units / (std::int64_t{8} * thread_count()) + 1;
   const std::int64_t grain = std::max(least, even);
   return unit_elements > 1 ? grain : (grain + alignment - 1) / alignment * alignment;
@@ -94,13 +99,15 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
     } else if (p.kind == codegen::KernelParam::Kind::length) {
       put(step.params, p.offset, p.length.value());
     } else {
-      std::memcpy(step.params.data() + p.offset, &p.literal.bits, static_cast<std::size_t>(size_of(p.literal.dtype)));
+      std::memcpy(step.params.data() + p.offset, &p.literal.bits,
+                  static_cast<std::size_t>(size_of(p.literal.dtype)));
     }
   }
   step.units = source.units.value();
   step.grain = grain_of(step.units, source.unit_elements.value());
   for (const codegen::ScratchArray& array : source.scratch)
-    step.scratch_bytes += static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
+    step.scratch_bytes +=
+        static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
   step.shared_scratch = source.shared_scratch;
   step.phases = source.phases;
   return step;
@@ -140,7 +147,8 @@ void Executable::run_matmul(const Step& step, const Address& address) {
   for (std::int64_t call = 0; call < calls; ++call) {
     auto place = [&](const Operand& o) {
       std::int64_t elements = 0, rest = call;
-      for (std::size_t i = outer; i-- > 0; rest /= step.batch[i]) elements += rest % step.batch[i] * o.batch[i];
+      for (std::size_t i = outer; i-- > 0; rest /= step.batch[i])
+        elements += rest % step.batch[i] * o.batch[i];
       return address(o.place) + o.offset + elements * size;
     };
     auto batch_stride = [](const Operand& o) { return o.batch.empty() ? 0 : o.batch.back(); };
@@ -185,7 +193,8 @@ std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
   for (const Result& r : results_) {
     TensorView view;
     const bool of_input = r.place.kind == Place::Kind::input;
-    view.buffer = of_input ? inputs[static_cast<std::size_t>(r.place.index)].buffer : outputs[static_cast<std::size_t>(r.place.index)];
+    view.buffer = of_input ? inputs[static_cast<std::size_t>(r.place.index)].buffer
+                           : outputs[static_cast<std::size_t>(r.place.index)];
     view.data = address(r.place) + r.offset * size_of(r.dtype);
     view.dtype = r.dtype;
     view.shape = r.shape;

@@ -60,7 +60,7 @@ class Executable {
     DType dtype = DType::f32;
     std::vector<std::int64_t> batch;  // lengths of the batch axes
     std::int64_t m = 0, n = 0, k = 0;
-    std::vector<Operand> operands;    // left, right, result
+    std::vector<Operand> operands;  // left, right, result
   };
   struct Result {
     Place place;
@@ -75,7 +75,8 @@ class Executable {
   static void launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params);
   template <class Address>
   static void run_matmul(const Step& step, const Address& address);
-  Step matmul_step(const ir::Graph& graph, ir::Value node, const std::vector<std::optional<ir::View>>& views) const;
+  Step matmul_step(const ir::Graph& graph, ir::Value node,
+                   const std::vector<std::optional<ir::View>>& views) const;
 
   std::vector<Place> places_;  // per node
   std::vector<Step> steps_;

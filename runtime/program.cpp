@@ -30,7 +30,8 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.partition = passes::fuse(p.optimized, strides);
   // A stored movement is memory of its own from here on.
   for (const passes::Group& group : p.partition.groups)
-    for (Value v : group.outputs) p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
+    for (Value v : group.outputs)
+      p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
   const codegen::DeviceDescription& device = codegen::describe(p.options.target);
   for (const passes::Group& group : p.partition.groups) {
     p.kernel_of.push_back(-1);
@@ -60,7 +61,8 @@ void Program::prepare() const {
   std::scoped_lock lock(impl_->compiling);
   if (impl_->compiled) return;
   std::vector<KernelSpec> specs;
-  for (const codegen::KernelSource& s : impl_->sources) specs.push_back({s.name, s.text, s.header + s.text, s.name});
+  for (const codegen::KernelSource& s : impl_->sources)
+    specs.push_back({s.name, s.text, s.header + s.text, s.name});
   impl_->compiled_kernels = kernel_cache().get_or_compile(specs);
   impl_->compiled = true;
 }
@@ -85,7 +87,8 @@ ir::Array to_array(const TensorView& view) {
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t offset = 0;
     for (std::size_t k = 0; k < at.size(); ++k) offset += at[k] * view.strides[k];
-    std::memcpy(array.data.data() + static_cast<std::size_t>(i) * size, view.data + offset * static_cast<std::int64_t>(size), size);
+    std::memcpy(array.data.data() + static_cast<std::size_t>(i) * size,
+                view.data + offset * static_cast<std::int64_t>(size), size);
     for (std::size_t k = at.size(); k-- > 0 && ++at[k] == view.shape[k];) at[k] = 0;
   }
   return array;
@@ -98,7 +101,8 @@ TensorView to_view(const ir::Array& array) {
   if (!array.data.empty()) std::memcpy(view.data, array.data.data(), array.data.size());
   view.dtype = array.dtype;
   view.shape = array.shape;
-  for (const ir::Dim& d : ir::contiguous_strides(ir::Shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()))))
+  for (const ir::Dim& d :
+       ir::contiguous_strides(ir::Shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()))))
     view.strides.push_back(d.value());
   return view;
 }
@@ -119,8 +123,8 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   if (!p.executable) {
     if (const std::vector<std::string> symbols = p.captured.symbols(); !symbols.empty())
       fail<ValueError>("{}: the length {} has no value; give one to run", p.captured.name(), symbols[0]);
-    fail<DeviceError>("{}: was generated for {}, which this build can print for but not run on", p.captured.name(),
-                      p.options.target.arch);
+    fail<DeviceError>("{}: was generated for {}, which this build can print for but not run on",
+                      p.captured.name(), p.options.target.arch);
   }
   check_inputs(p.optimized, inputs);
   if (!p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
@@ -128,9 +132,15 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   return p.executable->run(inputs, p.compiled_kernels);
 }
 
-const ir::Graph& Program::captured() const { return impl_->captured; }
-const ir::Graph& Program::optimized() const { return impl_->optimized; }
-const passes::Partition& Program::partition() const { return impl_->partition; }
+const ir::Graph& Program::captured() const {
+  return impl_->captured;
+}
+const ir::Graph& Program::optimized() const {
+  return impl_->optimized;
+}
+const passes::Partition& Program::partition() const {
+  return impl_->partition;
+}
 int Program::launches() const {
   return impl_->executable ? impl_->executable->launches() : static_cast<int>(impl_->partition.groups.size());
 }

@@ -14,11 +14,11 @@ template <class E, class... Args>
 }
 
 /// Throws InternalError unless `condition`; for what sinter itself must guarantee.
-#define SINTER_ASSERT(condition, ...)                                                                   \
-  do {                                                                                                  \
-    if (!(condition)) [[unlikely]]                                                                      \
+#define SINTER_ASSERT(condition, ...)                                                                        \
+  do {                                                                                                       \
+    if (!(condition)) [[unlikely]]                                                                           \
       ::sinter::fail<::sinter::InternalError>("{}:{}: {} does not hold: {}", __FILE__, __LINE__, #condition, \
-                                              fmt::format(__VA_ARGS__));                                \
+                                              fmt::format(__VA_ARGS__));                                     \
   } while (false)
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Programs made from random graphs, against the reference, against eager, and against themselves. A failure prints
-// the smallest graph that still fails, in the text form that `sinter run` reads.
+// Programs made from random graphs, against the reference, against eager, and against themselves. A failure
+// prints the smallest graph that still fails, in the text form that `sinter run` reads.
 #include "frontend/eager.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
@@ -51,21 +51,34 @@ void check_seeds(std::uint64_t from, std::uint64_t to, Wrong&& wrong) {
     const std::string text = wrong(g, seed);
     if (text.empty()) continue;
     const ir::Graph least = minimize(g, [&](const ir::Graph& h) { return !wrong(h, seed).empty(); });
-    FAIL("seed " << seed << ": " << text << "\nleast graph: " << wrong(least, seed) << "\n" << ir::print(least));
+    FAIL("seed " << seed << ": " << text << "\nleast graph: " << wrong(least, seed) << "\n"
+                 << ir::print(least));
   }
 }
 
 }  // namespace
 
 TEST_CASE("standard programs hold the bounds of the reference: seeds from 0") {
-  check_seeds(0, 150, [](const ir::Graph& g, std::uint64_t seed) { return off_reference(g, seed, Numerics::standard); });
+  check_seeds(0, 150, [](const ir::Graph& g, std::uint64_t seed) {
+    return off_reference(g, seed, Numerics::standard);
+  });
 }
 
 TEST_CASE("standard programs hold the bounds of the reference: seeds from 150") {
-  check_seeds(150, 300, [](const ir::Graph& g, std::uint64_t seed) { return off_reference(g, seed, Numerics::standard); });
+  check_seeds(150, 300, [](const ir::Graph& g, std::uint64_t seed) {
+    return off_reference(g, seed, Numerics::standard);
+  });
 }
 
-TEST_CASE("strict programs are eager bit for bit: seeds from 1000") { check_seeds(1000, 1250, off_eager); }
-TEST_CASE("strict programs are eager bit for bit: seeds from 1250") { check_seeds(1250, 1500, off_eager); }
-TEST_CASE("strict programs are eager bit for bit: seeds from 1500") { check_seeds(1500, 1750, off_eager); }
-TEST_CASE("strict programs are eager bit for bit: seeds from 1750") { check_seeds(1750, 2000, off_eager); }
+TEST_CASE("strict programs are eager bit for bit: seeds from 1000") {
+  check_seeds(1000, 1250, off_eager);
+}
+TEST_CASE("strict programs are eager bit for bit: seeds from 1250") {
+  check_seeds(1250, 1500, off_eager);
+}
+TEST_CASE("strict programs are eager bit for bit: seeds from 1500") {
+  check_seeds(1500, 1750, off_eager);
+}
+TEST_CASE("strict programs are eager bit for bit: seeds from 1750") {
+  check_seeds(1750, 2000, off_eager);
+}

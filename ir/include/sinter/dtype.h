@@ -11,7 +11,7 @@ namespace sinter {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16, int8, uint8, int32, int64, boolean };
 
-inline constexpr std::array all_dtypes{DType::f64,  DType::f32,   DType::f16,   DType::bf16,   DType::int8,
+inline constexpr std::array all_dtypes{DType::f64,   DType::f32,   DType::f16,   DType::bf16,   DType::int8,
                                        DType::uint8, DType::int32, DType::int64, DType::boolean};
 
 inline constexpr DType f64 = DType::f64, f32 = DType::f32, f16 = DType::f16, bf16 = DType::bf16,
@@ -38,11 +38,19 @@ constexpr int size_of(DType t) {
   return sizes[static_cast<std::size_t>(t)];
 }
 
-constexpr bool is_float(DType t) { return t <= DType::bf16; }
-constexpr bool is_16bit_float(DType t) { return t == DType::f16 || t == DType::bf16; }
+constexpr bool is_float(DType t) {
+  return t <= DType::bf16;
+}
+constexpr bool is_16bit_float(DType t) {
+  return t == DType::f16 || t == DType::bf16;
+}
 /// Whole numbers; bool is not one of them.
-constexpr bool is_whole(DType t) { return t >= DType::int8 && t <= DType::int64; }
-constexpr bool is_bool(DType t) { return t == DType::boolean; }
+constexpr bool is_whole(DType t) {
+  return t >= DType::int8 && t <= DType::int64;
+}
+constexpr bool is_bool(DType t) {
+  return t == DType::boolean;
+}
 
 /// The dtype in which two operands meet: bool < whole numbers < floats by category, the wider within one;
 /// f16 with bf16 gives f32; uint8 with int8 gives int32.
@@ -117,31 +125,68 @@ struct bfloat16_t {
 /// dtype_of<T>: the dtype that holds values of the C++ type T.
 template <class T>
 struct dtype_of_type;
-template <> struct dtype_of_type<double> { static constexpr DType value = DType::f64; };
-template <> struct dtype_of_type<float> { static constexpr DType value = DType::f32; };
-template <> struct dtype_of_type<float16_t> { static constexpr DType value = DType::f16; };
-template <> struct dtype_of_type<bfloat16_t> { static constexpr DType value = DType::bf16; };
-template <> struct dtype_of_type<std::int8_t> { static constexpr DType value = DType::int8; };
-template <> struct dtype_of_type<std::uint8_t> { static constexpr DType value = DType::uint8; };
-template <> struct dtype_of_type<std::int32_t> { static constexpr DType value = DType::int32; };
-template <> struct dtype_of_type<std::int64_t> { static constexpr DType value = DType::int64; };
-template <> struct dtype_of_type<bool> { static constexpr DType value = DType::boolean; };
+template <>
+struct dtype_of_type<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct dtype_of_type<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct dtype_of_type<float16_t> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct dtype_of_type<bfloat16_t> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct dtype_of_type<std::int8_t> {
+  static constexpr DType value = DType::int8;
+};
+template <>
+struct dtype_of_type<std::uint8_t> {
+  static constexpr DType value = DType::uint8;
+};
+template <>
+struct dtype_of_type<std::int32_t> {
+  static constexpr DType value = DType::int32;
+};
+template <>
+struct dtype_of_type<std::int64_t> {
+  static constexpr DType value = DType::int64;
+};
+template <>
+struct dtype_of_type<bool> {
+  static constexpr DType value = DType::boolean;
+};
 template <class T>
 inline constexpr DType dtype_of = dtype_of_type<T>::value;
 
-/// Calls `f` with a value-initialised C++ value of the dtype's type; the one switch over dtypes that code needs.
+/// Calls `f` with a value-initialised C++ value of the dtype's type; the one switch over dtypes that code
+/// needs.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
-    case DType::f64: return f(double{});
-    case DType::f32: return f(float{});
-    case DType::f16: return f(float16_t{});
-    case DType::bf16: return f(bfloat16_t{});
-    case DType::int8: return f(std::int8_t{});
-    case DType::uint8: return f(std::uint8_t{});
-    case DType::int32: return f(std::int32_t{});
-    case DType::int64: return f(std::int64_t{});
-    case DType::boolean: break;
+    case DType::f64:
+      return f(double{});
+    case DType::f32:
+      return f(float{});
+    case DType::f16:
+      return f(float16_t{});
+    case DType::bf16:
+      return f(bfloat16_t{});
+    case DType::int8:
+      return f(std::int8_t{});
+    case DType::uint8:
+      return f(std::uint8_t{});
+    case DType::int32:
+      return f(std::int32_t{});
+    case DType::int64:
+      return f(std::int64_t{});
+    case DType::boolean:
+      break;
   }
   return f(bool{});
 }
