@@ -2,6 +2,7 @@
 // arithmetic has its corners. The operations of one dtype are outputs of one graph, so that they are compiled
 // together.
 #include "ir/build.h"
+#include "ir/evaluate_typed.h"
 #include "tests/passes/samples.h"
 #include "tests/program/check.h"
 
@@ -100,4 +101,24 @@ TEST_CASE("whole numbers wrap, and division by zero and shifts out of range give
   CHECK(numbers_of(got[8]) == std::vector<double>{most, 0, 1, 0, -100179207, -2128439731});
   CHECK(numbers_of(got[9]) == std::vector<double>{1, 0, 0, 9, 1, 16});
   CHECK(numbers_of(got[10]) == std::vector<double>{-1, 0, 0, 7, -7, 5});
+}
+
+TEST_CASE("conversions one after the other are each as they stand, signs of zeros too") {
+  for (DType t : {f64, f32, f16, bf16}) {
+    ir::Graph g("chains");
+    const Value x = g.input("x", t, {count});
+    for (DType through : all_dtypes)
+      for (DType back : {f64, f32, f16, bf16})
+        if (!is_float(through))
+          g.output(ir::cast(g, ir::cast(g, x, through), back),
+                   std::string(name(through)) + " " + std::string(name(back)));
+    const std::vector<ir::Array> inputs{operand_samples(t, 0, count)};
+    const std::vector<ir::Array> expected = ir::evaluate_typed(g, inputs);
+    const std::vector<ir::Array> got =
+        run_program(ir::without_dead_nodes(g), inputs, in_mode(Numerics::strict));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      INFO(name(t) << " through " << g.outputs()[i].name);
+      CHECK(mismatch_in_bits(got[i], expected[i]) == "");
+    }
+  }
 }
