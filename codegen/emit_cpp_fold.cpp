@@ -11,7 +11,7 @@ namespace sinter::codegen {
 namespace {
 constexpr int lanes = 32;
 constexpr int fold_block = 1024;
-constexpr int tree_height = 54;  // of 2^63 elements in blocks
+constexpr int tree_height = 34;  // of 2^44 elements in blocks, more than any memory or view of it holds
 }  // namespace
 
 /// max and min of f32 run on whole numbers in the same order as the floats: one instruction to fold two of
