@@ -26,6 +26,16 @@ void Lines::add(std::string_view line) {
   text_ += '\n';
 }
 
+BodyPrinter::BodyPrinter(const Kernel& kernel, Lines& lines) : kernel_(kernel), lines_(lines) {
+  for (std::size_t i = 0; i < kernel.buffers.size(); ++i) {
+    KernelParam p;
+    p.kind = KernelParam::Kind::buffer;
+    p.buffer = static_cast<int>(i);
+    p.name = buffer(p.buffer);
+    params_.push_back(std::move(p));
+  }
+}
+
 std::string BodyPrinter::length(const ir::Dim& d, const std::string& name) {
   if (made_.emplace(name, true).second) {
     KernelParam p;

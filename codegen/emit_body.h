@@ -26,7 +26,8 @@ class Lines {
 
 class BodyPrinter {
  public:
-  BodyPrinter(const Kernel& kernel, Lines& lines) : kernel_(kernel), lines_(lines) {}
+  /// The first parameters are the kernel's buffers, in order.
+  BodyPrinter(const Kernel& kernel, Lines& lines);
 
   // Names of the parameters that the text uses; each is made at its first use.
   std::string extent(int axis);

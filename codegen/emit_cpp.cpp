@@ -49,13 +49,6 @@ std::string CppEmitter::fmt_tile() const {
 }
 
 KernelSource CppEmitter::run() {
-  for (std::size_t i = 0; i < k_.buffers.size(); ++i) {
-    KernelParam p;
-    p.kind = KernelParam::Kind::buffer;
-    p.buffer = static_cast<int>(i);
-    p.name = body_.buffer(p.buffer);
-    body_.params().push_back(std::move(p));
-  }
   KernelSource source;
   lines_.indent();
   if (!k_.has_reduction())

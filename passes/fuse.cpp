@@ -53,8 +53,7 @@ Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs)
       leaves_(graph.size(), 1 << 20),
       signature_(graph.size()),
       group_of_(graph.size(), -1),
-      alignment_(graph.size()),
-      inner_(graph.size()) {
+      alignment_(graph.size()) {
   classify(inputs);
   count_users();
   measure_cost();

@@ -176,7 +176,6 @@ std::string Fuser::inline_moved(int producer, Value consumer, const std::vector<
       flops > budget_.cheap_flops)
     return "computing it for each element that reads it costs more than storing it";
   for (Value v : from.nodes) {
-    inner_[v.id] = true;
     alignment_[v.id].clear();  // it lies at other places of the domain now, maybe at several
   }
   Building& to = groups_[static_cast<std::size_t>(group_of(consumer))];

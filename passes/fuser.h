@@ -107,8 +107,7 @@ class Fuser {
   std::vector<int> group_of_;  // per node, for find(); -1 where none
   std::vector<Building> groups_;
   std::vector<int> parent_;           // union-find over groups
-  std::vector<Alignment> alignment_;  // per node, in the domain of its group
-  std::vector<bool> inner_;           // read at other indices than the domain's: no one outside may read it
+  std::vector<Alignment> alignment_;  // per node, in its group's domain; empty if it was moved
   std::vector<Refusal> refusals_;
 };
 
