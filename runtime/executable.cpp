@@ -1,10 +1,10 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ir/base/check.h"
 #include "passes/memory_plan.h"
+#include "runtime/kernel_params.h"
 #include "runtime/matmul.h"
 #include "runtime/thread_pool.h"
 
@@ -77,18 +77,13 @@ std::int64_t grain_of(std::int64_t units, std::int64_t unit_elements) {
   return unit_elements > 1 ? grain : (grain + alignment - 1) / alignment * alignment;
 }
 
-template <class T>
-void put(std::vector<std::byte>& block, int offset, T value) {
-  std::memcpy(block.data() + offset, &value, sizeof(T));
-}
-
 }  // namespace
 
 Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel) const {
   const codegen::KernelSource& source = *planned.source;
   Step step;
   step.kernel = kernel;
-  step.params.resize(static_cast<std::size_t>(source.param_bytes));
+  step.params = constant_params(source);
   for (const codegen::KernelParam& p : source.params) {
     if (p.kind == codegen::KernelParam::Kind::buffer) {
       const Value v = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)].value;
@@ -96,11 +91,6 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
       SINTER_ASSERT(places_[v.id].kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
     } else if (p.kind == codegen::KernelParam::Kind::phase) {
       step.phase_offset = p.offset;
-    } else if (p.kind == codegen::KernelParam::Kind::length) {
-      put(step.params, p.offset, p.length.value());
-    } else {
-      std::memcpy(step.params.data() + p.offset, &p.literal.bits,
-                  static_cast<std::size_t>(size_of(p.literal.dtype)));
     }
   }
   step.units = source.units.value();
@@ -161,7 +151,7 @@ void Executable::run_matmul(const Step& step, const Address& address) {
 void Executable::launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params) {
   const Scratch shared(step.shared_scratch ? step.scratch_bytes : 0);
   for (std::int64_t phase = 0; phase < step.phases; ++phase) {
-    if (step.phase_offset >= 0) put(params, step.phase_offset, phase);
+    if (step.phase_offset >= 0) put_param(params, step.phase_offset, phase);
     parallel_for(0, step.units, step.grain, [&](std::int64_t begin, std::int64_t end) {
       const Scratch own(step.shared_scratch ? 0 : step.scratch_bytes);
       entry(params.data(), begin, end, step.shared_scratch ? shared.data() : own.data());
@@ -183,7 +173,7 @@ std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
   for (const Step& step : steps_) {
     if (step.kernel >= 0) {
       params = step.params;
-      for (const Step::Pointer& p : step.pointers) put(params, p.offset, address(p.place));
+      for (const Step::Pointer& p : step.pointers) put_param(params, p.offset, address(p.place));
       launch(step, kernels[static_cast<std::size_t>(step.kernel)]->entry(), params);
     } else {
       run_matmul(step, address);

@@ -80,9 +80,12 @@ class Program {
   std::string source() const;
   ~Program();
 
+  /// What it consists of (runtime/program_impl.h), for tests that run its kernels in other ways.
+  struct Impl;
+  const Impl& impl() const { return *impl_; }
+
  private:
   Program();
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

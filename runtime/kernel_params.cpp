@@ -1,0 +1,26 @@
+#include "runtime/kernel_params.h"
+
+#include "ir/base/check.h"
+
+namespace sinter::runtime {
+
+std::vector<std::byte> constant_params(const codegen::KernelSource& source) {
+  using Kind = codegen::KernelParam::Kind;
+  std::vector<std::byte> block(static_cast<std::size_t>(source.param_bytes));
+  for (const codegen::KernelParam& p : source.params) {
+    if (p.kind == Kind::length && source.index_bytes == 8) {
+      put_param(block, p.offset, p.length.value());
+    } else if (p.kind == Kind::length) {
+      const auto narrow = static_cast<std::int32_t>(p.length.value());
+      SINTER_ASSERT(narrow == p.length.value(), "{}: {} = {} does not fit the kernel's index", source.name,
+                    p.name, p.length.value());
+      put_param(block, p.offset, narrow);
+    } else if (p.kind == Kind::literal) {
+      std::memcpy(block.data() + p.offset, &p.literal.bits,
+                  static_cast<std::size_t>(size_of(p.literal.dtype)));
+    }
+  }
+  return block;
+}
+
+}  // namespace sinter::runtime
