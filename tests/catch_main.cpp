@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/places.h"
+
 namespace sinter::testing {
 namespace {
 
@@ -117,7 +119,7 @@ int write_ctest(Catch::Session& session, const std::string& executable, const st
 
 int main(int argc, char** argv) {
   using namespace sinter::testing;
-  setenv("SINTER_CACHE_DIR", SINTER_TEST_CACHE_DIR, 0);
+  setenv("SINTER_CACHE_DIR", built_file(SINTER_TEST_CACHE_DIR).c_str(), 0);
   setenv("SINTER_DEBUG_VERIFY", "1", 0);
   Catch::Session session;
   if (argc == 4 && std::string_view(argv[1]) == "--write-ctest")

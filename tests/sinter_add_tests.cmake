@@ -7,6 +7,7 @@ add_library(sinter_testing STATIC
   support/error_bounds.cpp
   support/guarded_memory.cpp
   support/minimize.cpp
+  support/places.cpp
   support/random_graph.cpp
   support/run_program.cpp
   support/sandbox.cpp

@@ -5,6 +5,7 @@
 #include "ir/evaluate_typed.h"
 #include "tests/catch.h"
 #include "tests/onnx/cases.h"
+#include "tests/support/places.h"
 #include "tests/support/run_program.h"
 
 using namespace sinter;
@@ -77,7 +78,7 @@ std::vector<ir::Array> run_typed(ir::Graph graph, std::span<const ir::Array> inp
 }
 
 const std::vector<ExpectedSkip>& expected_skips() {
-  static const auto skips = read_expected_skips(SINTER_SOURCE_DIR "/tests/onnx/skips.txt");
+  static const auto skips = read_expected_skips(sinter::testing::source_file("tests/onnx/skips.txt"));
   return skips;
 }
 

@@ -5,12 +5,13 @@
 
 #include "passes/rules.h"
 #include "tests/catch.h"
+#include "tests/support/places.h"
 
 namespace sinter::passes {
 namespace {
 
 TEST_CASE("docs/rules.md lists the rules as they are") {
-  const std::string path = SINTER_SOURCE_DIR "/docs/rules.md";
+  const std::string path = testing::source_file("docs/rules.md");
   if (std::getenv("WRITE_DOCS") != nullptr) std::ofstream(path) << rules_markdown();
   std::stringstream text;
   text << std::ifstream(path).rdbuf();

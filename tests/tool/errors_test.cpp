@@ -1,9 +1,12 @@
 // The user's mistakes: exit code 1, one message on standard error that names the mistake, nothing on standard
 // output, and nothing half-written.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 
 #include "tests/catch.h"
+#include "tests/support/places.h"
 #include "tests/support/sandbox.h"
 #include "tests/tool/tool.h"
 
@@ -121,6 +124,7 @@ TEST_CASE("nothing is left of output that cannot be written") {
 }
 
 TEST_CASE("output that nobody takes is an error") {
-  const int status = std::system("\"" SINTER_TOOL "\" list >/dev/full 2>/dev/null");
+  const std::string command = fmt::format("'{}' list >/dev/full 2>/dev/null", built_file(SINTER_TOOL));
+  const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
 }

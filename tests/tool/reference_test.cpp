@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/catch.h"
+#include "tests/support/places.h"
 #include "tests/support/sandbox.h"
 #include "tests/tool/tool.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 std::string document(const std::string& name) {
-  return read_text(std::string(SINTER_SOURCE_DIR) + "/docs/" + name);
+  return read_text(source_file("docs/" + name));
 }
 
 }  // namespace

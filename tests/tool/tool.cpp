@@ -5,13 +5,14 @@
 
 #include "runtime/subprocess.h"
 #include "tests/catch.h"
+#include "tests/support/places.h"
 
 namespace sinter::testing {
 
 ToolRun run_tool(const std::vector<std::string>& arguments,
                  const std::vector<std::pair<std::string, std::string>>& environment) {
   runtime::Command command;
-  command.arguments.push_back(SINTER_TOOL);
+  command.arguments.push_back(built_file(SINTER_TOOL));
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.environment = environment;
   command.time_limit = std::chrono::seconds(120);
