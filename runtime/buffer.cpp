@@ -1,31 +1,48 @@
 #include "runtime/buffer.h"
 
+#include <algorithm>
+
 #include "runtime/allocator.h"
 
 namespace sinter::runtime {
 
-std::shared_ptr<Buffer> Buffer::allocate(std::int64_t bytes) {
-  std::shared_ptr<Buffer> buffer(new Buffer);  // before the memory, so that nothing can fail after it
-  buffer->data_ = static_cast<std::byte*>(host_allocator().allocate(bytes));
+Buffer::Buffer(Device& device) : device_(&device), stream_(device.stream()) {}
+
+std::shared_ptr<Buffer> Buffer::allocate(std::int64_t bytes, Device& device) {
+  std::shared_ptr<Buffer> buffer(new Buffer(device));  // before the memory, so that nothing can fail after it
+  buffer->data_ = static_cast<std::byte*>(device.allocator().allocate(bytes, buffer->stream_));
   buffer->bytes_ = bytes;
   buffer->foreign_ = false;
   return buffer;
 }
 
-std::shared_ptr<Buffer> Buffer::foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter) {
-  std::shared_ptr<Buffer> buffer(new Buffer);
+std::shared_ptr<Buffer> Buffer::foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter,
+                                        Device& device) {
+  std::shared_ptr<Buffer> buffer(new Buffer(device));
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->bytes_ = bytes;
   buffer->deleter_ = std::move(deleter);
   return buffer;
 }
 
+void Buffer::use_on_another(const std::shared_ptr<Stream>& stream) {
+  if (!stream || !stream_) return;
+  stream->follow(*stream_);
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(others_, stream) == others_.end()) others_.push_back(stream);
+}
+
 Buffer::~Buffer() {
-  if (foreign_) {
-    if (deleter_) deleter_(data_);
-  } else {
-    host_allocator().free(data_, bytes_);
+  if (!foreign_) {
+    device_->allocator().free(data_, bytes_, stream_, others_);
+    return;
   }
+  if (!deleter_) return;
+  for (const std::shared_ptr<Stream>& other : others_) try {
+      other->mark()->wait();           // its owner knows of none of them
+    } catch (const std::exception&) {  // the device is lost, and nothing runs on it any more
+    }
+  deleter_(data_);
 }
 
 }  // namespace sinter::runtime

@@ -5,20 +5,25 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <vector>
 
-#include "codegen/target.h"
+#include "runtime/device.h"
 
 namespace sinter::runtime {
 
 /// Memory of fixed place and size on one device, given back when the last pointer to it goes.
 class Buffer {
  public:
-  /// Uninitialised host memory from the caching allocator, aligned to 64 bytes at least. Throws DeviceError.
-  static std::shared_ptr<Buffer> allocate(std::int64_t bytes);
+  /// Uninitialised memory from the device's caching allocator, aligned to 64 bytes at least, for work of this
+  /// thread's stream. Throws DeviceError.
+  static std::shared_ptr<Buffer> allocate(std::int64_t bytes, Device& device = cpu_device());
 
-  /// Memory of somebody else's, used in place; `deleter` is called once, with its address, when nobody uses
-  /// it any more, and may be empty.
-  static std::shared_ptr<Buffer> foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter);
+  /// Memory of somebody else's, used in place, that is ready for this thread's stream; `deleter` is called
+  /// once, with its address, when nobody uses it any more, and may be empty. On a GPU work of this thread's
+  /// stream may then still be under way.
+  static std::shared_ptr<Buffer> foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter,
+                                         Device& device = cpu_device());
 
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -26,17 +31,28 @@ class Buffer {
 
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
-  codegen::Backend device() const { return codegen::Backend::cpu; }
+  Device& device() const { return *device_; }
   /// Whether somebody else gave it.
   bool is_foreign() const { return foreign_; }
 
+  /// To be called before work that touches the memory is started on a stream of the device: puts it after the
+  /// work that fills the memory, and keeps the memory until it has run. Safe to call from many threads.
+  void use_on(const std::shared_ptr<Stream>& stream) {
+    if (stream != stream_) use_on_another(stream);
+  }
+
  private:
-  Buffer() = default;
+  explicit Buffer(Device& device);
+  void use_on_another(const std::shared_ptr<Stream>& stream);
 
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
+  Device* device_;
+  std::shared_ptr<Stream> stream_;  // on which it is filled
   bool foreign_ = true;
   std::function<void(void*)> deleter_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Stream>> others_;  // beside stream_
 };
 
 }  // namespace sinter::runtime

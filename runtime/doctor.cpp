@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "runtime/blas.h"
+#include "runtime/device.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/thread_pool.h"
 
@@ -72,29 +72,30 @@ std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
+/// The driver, and each GPU or why there is none.
 std::vector<Finding> cuda_driver() {
-  std::string name;
-  void* const driver = open_first({"libcuda.so.1"}, name);
-  if (driver == nullptr)
-    return {{"CUDA driver", "libcuda.so.1 is not there", Health::absent, "programs run on the CPU"}};
-  const auto get_version = find<int (*)(int*)>(driver, "cuDriverGetVersion");
-  const auto init = find<int (*)(unsigned)>(driver, "cuInit");
-  const auto get_count = find<int (*)(int*)>(driver, "cuDeviceGetCount");
-  const auto get_name = find<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
-  int version = 0, count = 0;
-  if (get_version == nullptr || init == nullptr || get_count == nullptr || get_name == nullptr ||
-      get_version(&version) != 0)
-    return {{"CUDA driver", "libcuda.so.1 does not answer", Health::bad, "install the driver again"}};
-  std::vector<Finding> findings{{"CUDA driver", fmt::format("for CUDA {}", cuda_version(version))}};
-  if (const int error = init(0); error != 0 || get_count(&count) != 0 || count == 0) {
-    findings.push_back({"GPU", fmt::format("none (the driver says error {})", error), Health::absent,
-                        "programs run on the CPU"});
+  const CudaState& cuda = cuda_state();
+  if (cuda.runtime == 0) return {{"CUDA driver", cuda.reason, Health::absent, cuda.hint}};
+  if (cuda.driver_is_missing) return {{"CUDA driver", cuda.reason, Health::absent, cuda.hint}};
+  std::vector<Finding> findings;
+  const std::string version = fmt::format("for CUDA {} (sinter was built with {})", cuda_version(cuda.driver),
+                                          cuda_version(cuda.runtime));
+  if (cuda.gpus.empty()) {
+    findings.push_back({"CUDA driver", fmt::format("{}; {}", version, cuda.reason), Health::bad, cuda.hint});
     return findings;
   }
-  for (int device = 0; device < count; ++device) {
-    std::array<char, 128> text{};
-    get_name(text.data(), static_cast<int>(text.size()), device);
-    findings.push_back({"GPU", fmt::format("{}: {}", device, text.data())});
+  findings.push_back({"CUDA driver", version});
+  constexpr double gib = 1 << 30;
+  for (std::size_t i = 0; i < cuda.gpus.size(); ++i) {
+    const Gpu& gpu = cuda.gpus[i];
+    const std::string what =
+        fmt::format("{}: {}, compute capability {}.{}, {:.0f} GiB", i, gpu.name, gpu.capability / 10,
+                    gpu.capability % 10, static_cast<double>(gpu.memory) / gib);
+    if (gpu.fault.empty())
+      findings.push_back({"GPU", what});
+    else
+      findings.push_back({"GPU", fmt::format("{}; {}", what, gpu.fault), Health::bad,
+                          "name another one in CUDA_VISIBLE_DEVICES or SINTER_DEVICE"});
   }
   return findings;
 }

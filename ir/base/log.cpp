@@ -10,8 +10,8 @@
 namespace sinter {
 namespace {
 
-constexpr std::array<std::string_view, 7> topic_names{"graph",      "fusion", "source", "guards",
-                                                      "recompiles", "cache",  "timing"};
+constexpr std::array<std::string_view, 8> topic_names{"graph",      "fusion", "source", "guards",
+                                                      "recompiles", "cache",  "timing", "device"};
 
 struct Output {
   std::mutex mutex;

@@ -14,7 +14,7 @@
 namespace sinter {
 
 /// The topics of SINTER_LOG, in the order in which settings.def lists them.
-enum class Topic : std::uint8_t { graph, fusion, source, guards, recompiles, cache, timing };
+enum class Topic : std::uint8_t { graph, fusion, source, guards, recompiles, cache, timing, device };
 
 std::string_view name(Topic topic);
 

@@ -22,13 +22,14 @@ TEST_CASE("only the topics that SINTER_LOG names are logged") {
 }
 
 TEST_CASE("every topic can be named in SINTER_LOG") {
-  const ScopedEnvironment environment{{"SINTER_LOG", "graph,fusion,source,guards,recompiles,cache,timing"}};
+  const ScopedEnvironment environment{
+      {"SINTER_LOG", "graph,fusion,source,guards,recompiles,cache,timing,device"}};
   const CapturedLog captured;
   CHECK(captured.lines().empty());
   for (const Topic topic : {Topic::graph, Topic::fusion, Topic::source, Topic::guards, Topic::recompiles,
-                            Topic::cache, Topic::timing})
+                            Topic::cache, Topic::timing, Topic::device})
     CHECK(log_enabled(topic));
-  CHECK(settings().log.size() == 7);
+  CHECK(settings().log.size() == 8);
 }
 
 TEST_CASE("a warning is written once per key") {

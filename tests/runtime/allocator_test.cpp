@@ -42,7 +42,7 @@ TEST_CASE("blocks are a multiple of 64 bytes and at most a quarter too large") {
 }
 
 TEST_CASE("memory is aligned to 64 bytes, large blocks to 2 MiB, and does not overlap") {
-  CachingAllocator allocator(no_limit);
+  CachingAllocator allocator(host_memory(), no_limit);
   std::vector<std::pair<void*, std::int64_t>> blocks;
   for (const std::int64_t bytes : {0L, 1L, 64L, 65L, 1000L, 70'000L, 2L << 20, 5'000'000L}) {
     void* data = allocator.allocate(bytes);
@@ -57,7 +57,7 @@ TEST_CASE("memory is aligned to 64 bytes, large blocks to 2 MiB, and does not ov
 }
 
 TEST_CASE("a program run again takes no memory from the system and no page faults") {
-  CachingAllocator allocator(no_limit);
+  CachingAllocator allocator(host_memory(), no_limit);
   const auto run = [&] {
     std::vector<std::pair<void*, std::int64_t>> live;
     for (const std::int64_t bytes : {100'000L, 8L << 20, 3'000'000L, 5'000L}) {
@@ -76,7 +76,7 @@ TEST_CASE("a program run again takes no memory from the system and no page fault
 }
 
 TEST_CASE("a smaller tensor of the same class takes the same block") {
-  CachingAllocator allocator(no_limit);
+  CachingAllocator allocator(host_memory(), no_limit);
   void* first = allocator.allocate(1000);
   allocator.free(first, 1000);
   CHECK(allocator.allocate(950) == first);
@@ -84,7 +84,7 @@ TEST_CASE("a smaller tensor of the same class takes the same block") {
 }
 
 TEST_CASE("statistics tell what is in use, cached, and was most") {
-  CachingAllocator allocator(no_limit);
+  CachingAllocator allocator(host_memory(), no_limit);
   void* a = allocator.allocate(1024);
   void* b = allocator.allocate(2048);
   allocator.free(a, 1024);
@@ -102,7 +102,7 @@ TEST_CASE("statistics tell what is in use, cached, and was most") {
 }
 
 TEST_CASE("idle memory beyond the limit goes back to the system") {
-  CachingAllocator allocator(10'000);
+  CachingAllocator allocator(host_memory(), 10'000);
   std::vector<void*> blocks;
   for (int i = 0; i < 20; ++i) blocks.push_back(allocator.allocate(1024));
   void* large = allocator.allocate(100'000);
@@ -115,7 +115,7 @@ TEST_CASE("idle memory beyond the limit goes back to the system") {
 
 TEST_CASE("when the system has no memory, idle blocks are given back and the request tried again") {
   const int code = sinter::testing::in_child([] {
-    CachingAllocator allocator(no_limit);
+    CachingAllocator allocator(host_memory(), no_limit);
     constexpr std::int64_t large = 512 << 20;
     allocator.free(allocator.allocate(large), large);
     rusage usage{};
@@ -146,7 +146,7 @@ TEST_CASE("when the system has no memory, idle blocks are given back and the req
 }
 
 TEST_CASE("a failed request changes nothing") {
-  CachingAllocator allocator(no_limit);
+  CachingAllocator allocator(host_memory(), no_limit);
   void* live = allocator.allocate(1024);
   allocator.free(allocator.allocate(4096), 4096);
   const AllocatorStats before = allocator.stats();
@@ -161,7 +161,7 @@ TEST_CASE("a failed request changes nothing") {
 }
 
 TEST_CASE("the allocator serves many threads") {
-  CachingAllocator allocator(1 << 20);
+  CachingAllocator allocator(host_memory(), 1 << 20);
   std::atomic<int> spoiled{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

@@ -1,0 +1,130 @@
+#include "runtime/device.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "ir/base/check.h"
+#include "ir/base/log.h"
+#include "ir/base/settings.h"
+#include "runtime/allocator.h"
+#include "runtime/stream_scope.h"
+#ifdef SINTER_CUDA
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/probe.h"
+#include "runtime/cuda/stream_scope.h"
+#endif
+
+namespace sinter::runtime {
+namespace {
+
+class Cpu final : public Device {
+ public:
+  Cpu() : Device(DeviceId::cpu(), codegen::Target::cpu()) {}
+
+  std::string description() const override { return "the host's processor"; }
+  CachingAllocator& allocator() override { return host_allocator(); }
+  const std::shared_ptr<Stream>& stream() override { return none_; }
+  void synchronize() override {}
+  void copy_from_host(void* to, const void* from, std::int64_t bytes) override { copy(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, std::int64_t bytes) override { copy(to, from, bytes); }
+  void copy_from_peer(void* to, Device& peer, const void* from, std::int64_t bytes) override {
+    peer.copy_to_host(to, from, bytes);
+  }
+  void fill(void* to, std::uint64_t bits, int size, std::int64_t count) override {
+    auto* at = static_cast<std::byte*>(to);
+    for (std::int64_t i = 0; i < count; ++i, at += size)
+      std::memcpy(at, &bits, static_cast<std::size_t>(size));
+  }
+  void check_reach(const void*) override {}
+
+ private:
+  static void copy(void* to, const void* from, std::int64_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+
+  const std::shared_ptr<Stream> none_;
+};
+
+#ifndef SINTER_CUDA
+CudaState no_backend() {
+  CudaState state;
+  state.reason = "this build of sinter has no CUDA backend";
+  state.hint = "build sinter with a CUDA toolkit from 12.8 on";
+  return state;
+}
+#endif
+
+}  // namespace
+
+Device& cpu_device() {
+  static Cpu& cpu = *new Cpu;
+  return cpu;
+}
+
+const CudaState& cuda_state() {
+#ifdef SINTER_CUDA
+  return cuda::state();
+#else
+  static const CudaState state = no_backend();
+  return state;
+#endif
+}
+
+Device& device(DeviceId id) {
+  if (id.is_cpu()) return cpu_device();
+#ifdef SINTER_CUDA
+  return cuda::device(id.ordinal);
+#else
+  fail<DeviceError>(
+      "device {}: {}; use Device(\"cpu\"), or lower() a function for Target(\"sm_90a\") to see its CUDA "
+      "source",
+      id.name(), cuda_state().reason);
+#endif
+}
+
+Device& default_device() {
+  const std::string& wanted = settings().device;
+  if (!wanted.empty() && wanted != "auto") return device(parse_device(wanted));
+  const CudaState& cuda = cuda_state();
+  if (cuda.usable()) return device(DeviceId::cuda());
+  if (settings().require_gpu)
+    fail<DeviceError>("no GPU can be used, and SINTER_REQUIRE_GPU asks for one: {}; {}", cuda.reason,
+                      cuda.hint);
+  static const bool said = (log(Topic::device, "programs run on the cpu: {}", cuda.reason), true);
+  static_cast<void>(said);
+  return cpu_device();
+}
+
+DeviceId parse_device(std::string_view name) {
+  if (name == "cpu") return DeviceId::cpu();
+  if (name == "cuda") return DeviceId::cuda();
+  if (constexpr std::string_view prefix = "cuda:"; name.starts_with(prefix)) {
+    const char* const end = name.data() + name.size();
+    int ordinal = -1;
+    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, ordinal);
+    if (error == std::errc{} && rest == end && ordinal >= 0) return DeviceId::cuda(ordinal);
+  }
+  fail<DeviceError>(
+      "there is no device \"{}\"; devices are \"cpu\", \"cuda\" and \"cuda:1\", by the GPU's number", name);
+}
+
+std::unique_ptr<StreamScope> enter_stream(DeviceId id, [[maybe_unused]] void* stream) {
+  if (id.is_cpu())
+    fail<DeviceError>(
+        "a stream is given for the cpu, which has none; name the GPU that the stream belongs to");
+#ifdef SINTER_CUDA
+  return cuda::enter_stream(id.ordinal, stream);
+#else
+  device(id);
+  return nullptr;
+#endif
+}
+
+void synchronize_all() {
+#ifdef SINTER_CUDA
+  cuda::synchronize_all();
+#endif
+}
+
+}  // namespace sinter::runtime
