@@ -1,6 +1,7 @@
 #include "runtime/compile_error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace sinter::runtime {
@@ -14,10 +15,12 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// The number in "path:12:5: error: ...", or zero.
+/// The number in "path:12:5: error: ..." or in "path(12): error: ...", or zero.
 int line_number(std::string_view message, std::string_view path) {
-  if (!message.starts_with(path) || !message.substr(path.size()).starts_with(':')) return 0;
-  message.remove_prefix(path.size() + 1);
+  if (!message.starts_with(path) || message.size() == path.size()) return 0;
+  message.remove_prefix(path.size());
+  if (message.front() != ':' && message.front() != '(') return 0;
+  message.remove_prefix(1);
   int number = 0;
   std::from_chars(message.data(), message.data() + message.size(), number);
   return number;
@@ -29,6 +32,12 @@ std::string_view nth_line(std::string_view text, int number) {
 }
 
 }  // namespace
+
+std::string file_stem(const std::string& kernel) {
+  std::string stem;
+  for (const char c : kernel.substr(0, 64)) stem += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return stem.empty() ? "kernel" : stem;
+}
 
 FirstError find_first_error(std::string_view output, std::string_view path, std::string_view source) {
   std::string_view first;

@@ -15,4 +15,8 @@ struct FirstError {
 /// Finds the first error in what a compiler wrote about the file `path`, whose text is `source`.
 FirstError find_first_error(std::string_view output, std::string_view path, std::string_view source);
 
+/// Name of the file a kernel's source stands in, without an ending: the kernel's name as far as it is a plain
+/// word.
+std::string file_stem(const std::string& kernel);
+
 }  // namespace sinter::runtime

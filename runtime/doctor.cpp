@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "runtime/blas.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/thread_pool.h"
+#include "sinter/error.h"
+#ifdef SINTER_CUDA
+#include "runtime/cuda/nvrtc.h"
+#endif
 
 namespace sinter::runtime {
 namespace {
@@ -21,20 +24,6 @@ Finding linked_library(const char* subject, const char* symbol) {
   if (address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr)
     return {subject, info.dli_fname};
   return {subject, "not linked with this program", Health::absent, "nothing in this program uses it"};
-}
-
-/// The first of the libraries that loads; they stay loaded, since not all of them can be unloaded.
-void* open_first(std::initializer_list<const char*> names, std::string& which) {
-  for (const char* name : names) {
-    which = name;
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-template <class F>
-F find(void* library, const char* symbol) {
-  return reinterpret_cast<F>(dlsym(library, symbol));
 }
 
 Finding compiler() {
@@ -100,20 +89,29 @@ std::vector<Finding> cuda_driver() {
   return findings;
 }
 
-Finding nvrtc() {
-  std::string name;
-  void* const library = open_first(
-      {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"}, name);
-  if (library == nullptr)
+#ifdef SINTER_CUDA
+Finding cuda_compiler() {
+  if (!nvrtc().usable())
     return {
-        "NVRTC", "libnvrtc.so is not there, neither by its name nor in /usr/local/cuda/lib64", Health::absent,
-        "no CUDA kernels can be compiled; install the CUDA toolkit, or add its directory to LD_LIBRARY_PATH"};
-  const auto get_version = find<int (*)(int*, int*)>(library, "nvrtcVersion");
-  int major = 0, minor = 0;
-  if (get_version == nullptr || get_version(&major, &minor) != 0)
-    return {"NVRTC", name + " does not answer", Health::bad, "install the CUDA toolkit again"};
-  return {"NVRTC", fmt::format("{}: {}.{}", name, major, minor)};
+        "NVRTC", nvrtc().reason(), Health::absent,
+        "no CUDA kernels can be compiled; install the CUDA toolkit, or set SINTER_NVRTC to the library or "
+        "to its directory"};
+  const std::string found = fmt::format("{} ({})", nvrtc().version(), nvrtc().path());
+  try {  // its builtins are another file
+    nvrtc().compile("trial", "extern \"C\" __global__ void trial(float* x) { *x += 1; }", "sm_80");
+  } catch (const Error& error) {
+    return {"NVRTC", fmt::format("{}: {}", found, error.what()), Health::bad,
+            "install the CUDA toolkit again, or set SINTER_NVRTC to a whole one"};
+  }
+  const std::vector<int>& architectures = nvrtc().architectures();  // it just compiled for one
+  return {"NVRTC", fmt::format("{}, for sm_{} to sm_{}", found, architectures.front(), architectures.back())};
 }
+#else
+Finding cuda_compiler() {
+  return {"NVRTC", "not looked for: this build has no CUDA backend", Health::absent,
+          "no CUDA kernels can be compiled; build sinter where a CUDA toolkit is"};
+}
+#endif
 
 }  // namespace
 
@@ -138,7 +136,7 @@ std::vector<Finding> examine() {
                                 linked_library("libcgraph", "agopen"),
                                 cache()};
   for (Finding& finding : cuda_driver()) findings.push_back(std::move(finding));
-  findings.push_back(nvrtc());
+  findings.push_back(cuda_compiler());
   return findings;
 }
 

@@ -160,7 +160,7 @@ void Executable::launch(const Step& step, HostKernel::Entry entry, std::vector<s
 }
 
 std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
-                                        std::span<const std::shared_ptr<const HostKernel>> kernels) const {
+                                        std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
   std::vector<std::shared_ptr<Buffer>> outputs;
   for (std::int64_t bytes : output_bytes_) outputs.push_back(Buffer::allocate(bytes));
   const std::shared_ptr<Buffer> arena = arena_bytes_ != 0 ? Buffer::allocate(arena_bytes_) : nullptr;
@@ -174,7 +174,7 @@ std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
     if (step.kernel >= 0) {
       params = step.params;
       for (const Step::Pointer& p : step.pointers) put_param(params, p.offset, address(p.place));
-      launch(step, kernels[static_cast<std::size_t>(step.kernel)]->entry(), params);
+      launch(step, host_entry(*kernels[static_cast<std::size_t>(step.kernel)]), params);
     } else {
       run_matmul(step, address);
     }

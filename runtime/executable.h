@@ -27,7 +27,7 @@ class Executable {
 
   /// Runs with compiled kernels, one per group that has a kernel, in order.
   std::vector<TensorView> run(std::span<const TensorView> inputs,
-                              std::span<const std::shared_ptr<const HostKernel>> kernels) const;
+                              std::span<const std::shared_ptr<const LoadedKernel>> kernels) const;
 
   int launches() const { return static_cast<int>(steps_.size()); }
   /// Bytes of outputs and intermediate values that are in memory at once.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -128,13 +127,6 @@ std::vector<std::string> concat(std::initializer_list<std::vector<std::string>> 
   std::vector<std::string> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
-}
-
-/// Name of the file a kernel's source stands in: the kernel's name as far as it is a plain word.
-std::string file_stem(const std::string& kernel) {
-  std::string stem;
-  for (const char c : kernel.substr(0, 64)) stem += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return stem.empty() ? "kernel" : stem;
 }
 
 [[noreturn]] void fail_to_compile(const std::string& kernel, const std::string& source,

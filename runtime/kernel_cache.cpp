@@ -8,15 +8,36 @@
 #include "ir/base/check.h"
 #include "ir/base/log.h"
 #include "runtime/thread_pool.h"
+#ifdef SINTER_CUDA
+#include "runtime/cuda/cuda_toolchain.h"
+#endif
 
 namespace sinter::runtime {
+namespace {
 
-HostKernel::HostKernel(std::shared_ptr<LoadedObject> object, const std::string& entry)
-    : object_(std::move(object)), entry_(reinterpret_cast<Entry>(object_->function(entry))) {}
+std::unique_ptr<const Toolchain> make_cuda_toolchain() {
+#ifdef SINTER_CUDA
+  return std::make_unique<const CudaToolchain>(nvrtc());
+#else
+  fail<DeviceError>(
+      "this build of sinter has no CUDA backend, so it cannot compile CUDA kernels; build it where a CUDA "
+      "toolkit is");
+#endif
+}
 
-const HostCompiler& KernelCache::compiler() {
-  std::call_once(compiler_found_, [this] { compiler_ = std::make_unique<const HostCompiler>(disk_); });
-  return *compiler_;
+}  // namespace
+
+const HostToolchain& KernelCache::host_toolchain() {
+  std::call_once(host_found_, [this] { host_ = std::make_unique<const HostToolchain>(disk_); });
+  return *host_;
+}
+
+const Toolchain& KernelCache::toolchain(codegen::Backend backend) {
+  if (backend == codegen::Backend::cpu) return host_toolchain();
+  std::call_once(cuda_found_, [this] {
+    if (!cuda_) cuda_ = make_cuda_toolchain();
+  });
+  return *cuda_;
 }
 
 bool KernelCache::can_compile() {
@@ -26,9 +47,9 @@ bool KernelCache::can_compile() {
   return false;
 }
 
-std::shared_ptr<const HostKernel> KernelCache::get_or_compile(const KernelSpec& spec) {
-  const std::string key = fmt::format("{}\n{}", spec.entry, spec.key);
-  std::promise<std::shared_ptr<const HostKernel>> promise;
+std::shared_ptr<const LoadedKernel> KernelCache::get_or_compile(const KernelSpec& spec) {
+  const std::string key = fmt::format("{}\n{}\n{}", spec.target.arch, spec.entry, spec.key);
+  std::promise<std::shared_ptr<const LoadedKernel>> promise;
   {
     std::unique_lock lock(mutex_);
     const auto [place, is_new] = kernels_.try_emplace(key);
@@ -54,16 +75,15 @@ std::shared_ptr<const HostKernel> KernelCache::get_or_compile(const KernelSpec& 
   }
 }
 
-std::shared_ptr<const HostKernel> KernelCache::load_or_compile(const KernelSpec& spec) {
+std::shared_ptr<const LoadedKernel> KernelCache::load_or_compile(const KernelSpec& spec) {
   log(Topic::source, "{}", spec.source);
-  const std::string key = fmt::format("cpu kernel {}\nsinter {}\n{}\n{}", spec.entry, SINTER_VERSION,
-                                      compiler().identity(), spec.key);
-  const auto loaded = [&](std::string_view object) {
-    return std::make_shared<const HostKernel>(LoadedObject::load(spec.name, object), spec.entry);
-  };
-  if (const auto object = compiler().usable() ? disk_.load(key) : std::nullopt) {
+  const Toolchain& toolchain = this->toolchain(spec.target.backend);
+  const bool on_cpu = spec.target.backend == codegen::Backend::cpu;
+  const std::string key = fmt::format("{} kernel {}\nsinter {}\n{}\n{}", on_cpu ? "cpu" : spec.target.arch,
+                                      spec.entry, SINTER_VERSION, toolchain.identity(spec.target), spec.key);
+  if (const auto object = toolchain.usable() ? disk_.load(key) : std::nullopt) {
     try {
-      auto kernel = loaded(*object);
+      auto kernel = toolchain.load(spec, *object);
       const std::lock_guard lock(mutex_);
       ++counters_.disk_hits;
       return kernel;
@@ -72,15 +92,14 @@ std::shared_ptr<const HostKernel> KernelCache::load_or_compile(const KernelSpec&
       disk_.drop(key);
     }
   }
-  const std::string object = compile(spec);
-  auto kernel = loaded(object);
+  const std::string object = compile(toolchain, spec);
+  auto kernel = toolchain.load(spec, object);
   disk_.store(key, object);
   return kernel;
 }
 
-std::string KernelCache::compile(const KernelSpec& spec) {
-  if (!compiler().usable())
-    fail<CompileError>("kernel {}: there is no C++ compiler: {}", spec.name, compiler().reason());
+std::string KernelCache::compile(const Toolchain& toolchain, const KernelSpec& spec) {
+  if (!toolchain.usable()) return toolchain.compile(spec);  // which says why not
   const auto start = std::chrono::steady_clock::now();
   const auto count = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -90,7 +109,7 @@ std::string KernelCache::compile(const KernelSpec& spec) {
     counters_.compile_seconds += spent.count();
   };
   try {
-    std::string object = compiler().compile(spec.name, spec.source);
+    std::string object = toolchain.compile(spec);
     count();
     return object;
   } catch (const CompileError&) {
@@ -99,9 +118,9 @@ std::string KernelCache::compile(const KernelSpec& spec) {
   }
 }
 
-std::vector<std::shared_ptr<const HostKernel>> KernelCache::get_or_compile(
+std::vector<std::shared_ptr<const LoadedKernel>> KernelCache::get_or_compile(
     std::span<const KernelSpec> specs) {
-  std::vector<std::shared_ptr<const HostKernel>> kernels(specs.size());
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels(specs.size());
   std::vector<std::exception_ptr> errors(specs.size());
   parallel_for(0, static_cast<std::int64_t>(specs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) try {

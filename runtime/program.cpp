@@ -62,7 +62,7 @@ void Program::prepare() const {
   if (impl_->compiled) return;
   std::vector<KernelSpec> specs;
   for (const codegen::KernelSource& s : impl_->sources)
-    specs.push_back({s.name, s.text, s.header + s.text, s.name});
+    specs.push_back({s.name, s.text, s.header + s.text, s.name, s.target});
   impl_->compiled_kernels = kernel_cache().get_or_compile(specs);
   impl_->compiled = true;
 }

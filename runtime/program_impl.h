@@ -22,7 +22,7 @@ struct Program::Impl {
 
   mutable std::mutex compiling;
   mutable bool compiled = false;
-  mutable std::vector<std::shared_ptr<const HostKernel>> compiled_kernels;
+  mutable std::vector<std::shared_ptr<const LoadedKernel>> compiled_kernels;
 };
 
 }  // namespace sinter::runtime

@@ -89,8 +89,8 @@ class GuardedRun {
     for (std::int64_t phase = 0; phase < source.phases; ++phase) {
       if (phase_offset >= 0) put(phase_offset, phase);
       const std::int64_t units = source.units.value();
-      compiled->entry()(block.data(), 0, units / 2, scratch.data());
-      compiled->entry()(block.data(), units / 2, units, scratch.data());
+      runtime::host_entry (*compiled)(block.data(), 0, units / 2, scratch.data());
+      runtime::host_entry (*compiled)(block.data(), units / 2, units, scratch.data());
     }
   }
 

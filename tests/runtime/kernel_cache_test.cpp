@@ -30,11 +30,45 @@ KernelSpec adding(int number) {
   return {"adding", key, "// header\n" + key, entry};
 }
 
-float apply(const HostKernel& kernel) {
+float apply(const LoadedKernel& kernel) {
   float value = 0.5f;
   float* data = &value;
-  kernel.entry()(&data, 0, 1, nullptr);
+  host_entry(kernel)(&data, 0, 1, nullptr);
   return value;
+}
+
+/// Stands for NVRTC and the driver, on any machine: an object is the target's name and the source, and
+/// loading one is refused as often as `refusals` says.
+class FakeToolchain final : public Toolchain {
+ public:
+  struct Log {
+    int compilations = 0, loads = 0, refusals = 0;
+  };
+  explicit FakeToolchain(Log& log, std::string version = "1") : log_(log), version_(std::move(version)) {}
+
+  bool usable() const override { return true; }
+  const std::string& reason() const override { return reason_; }
+  std::string identity(const sinter::codegen::Target& target) const override {
+    return "fake " + version_ + " for " + target.arch;
+  }
+  std::string compile(const KernelSpec& spec) const override {
+    ++log_.compilations;
+    return spec.target.arch + ": " + spec.source;
+  }
+  std::shared_ptr<const LoadedKernel> load(const KernelSpec& spec, std::string_view object) const override {
+    ++log_.loads;
+    CHECK(object.starts_with(spec.target.arch));
+    if (log_.refusals-- > 0) throw sinter::CompileError("the driver refuses " + spec.name);
+    return std::make_shared<const LoadedKernel>();
+  }
+
+ private:
+  Log& log_;
+  std::string version_, reason_;
+};
+
+KernelSpec for_gpu(const std::string& arch) {
+  return {"a kernel", "text", "// header\ntext", "entry", sinter::codegen::Target::cuda(arch)};
 }
 
 void need_compiler() {
@@ -173,7 +207,7 @@ TEST_CASE("many kernels are compiled together, in order, and the first error com
 
 TEST_CASE("a kernel outlives the cache that made it") {
   need_compiler();
-  std::shared_ptr<const HostKernel> kernel;
+  std::shared_ptr<const LoadedKernel> kernel;
   {
     KernelCache cache{DiskCacheOptions{}};
     kernel = cache.get_or_compile(adding(4));
@@ -214,4 +248,55 @@ TEST_CASE("a small kernel compiles in about a tenth of a second") {
     least = std::min(least, cache.counters().compile_seconds - before);
   }
   CHECK(least < 0.5);  // 0.05 s on an idle machine
+}
+
+TEST_CASE("architecture, version of the compiler and source are the identity of a CUDA kernel") {
+  const TemporaryDirectory directory;
+  FakeToolchain::Log log;
+  const auto compilations = [&](const KernelSpec& spec, const std::string& version = "1") {
+    KernelCache cache({directory / "c"}, std::make_unique<FakeToolchain>(log, version));
+    cache.get_or_compile(spec);
+    cache.get_or_compile(spec);
+    return cache.counters().compilations;
+  };
+  CHECK(compilations(for_gpu("sm_90")) == 1);
+  CHECK(compilations(for_gpu("sm_90")) == 0);
+  CHECK(compilations(for_gpu("sm_90a")) == 1);
+  CHECK(compilations(for_gpu("sm_90"), "2") == 1);
+  KernelSpec other = for_gpu("sm_90");
+  other.name = "another name";
+  other.source = "// another header\ntext";
+  other.device = 1;
+  CHECK(compilations(other) == 0);
+  other.key = "another text";
+  CHECK(compilations(other) == 1);
+}
+
+TEST_CASE("kernels for two architectures live side by side in memory") {
+  FakeToolchain::Log log;
+  KernelCache cache(DiskCacheOptions{}, std::make_unique<FakeToolchain>(log));
+  const auto first = cache.get_or_compile(for_gpu("sm_80"));
+  CHECK(cache.get_or_compile(for_gpu("sm_90")) != first);
+  CHECK(cache.get_or_compile(for_gpu("sm_80")) == first);
+  CHECK(log.compilations == 2);
+}
+
+TEST_CASE("an entry that the driver refuses is dropped and compiled once more, then it is an error") {
+  const TemporaryDirectory directory;
+  FakeToolchain::Log log;
+  const auto get = [&] {
+    KernelCache cache({directory / "c"}, std::make_unique<FakeToolchain>(log));
+    return cache.get_or_compile(for_gpu("sm_90"));
+  };
+  get();
+  log = {.refusals = 1};
+  CHECK(get());
+  CHECK(log.compilations == 1);
+  CHECK(log.loads == 2);
+  log = {.refusals = 2};
+  CHECK_THROWS_WITH(get(), ContainsSubstring("the driver refuses a kernel"));
+  CHECK(log.compilations == 1);
+  log = {};
+  CHECK(get());
+  CHECK(log.compilations == 1);  // what the driver refused was not kept
 }
