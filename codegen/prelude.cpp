@@ -70,10 +70,15 @@ std::string_view defined_name(std::string_view line) {
 enum class Part { types, cuda, host, rest };
 
 Part part_of(std::string_view file) {
-  return file == "types.inc"  ? Part::types
-         : file == "cuda.inc" ? Part::cuda
-         : file == "host.inc" ? Part::host
-                              : Part::rest;
+  return file == "types.inc"        ? Part::types
+         : file.starts_with("cuda") ? Part::cuda
+         : file.starts_with("host") ? Part::host
+                                    : Part::rest;
+}
+
+/// Threads work together on a GPU alone.
+bool serves(std::string_view file, Backend backend) {
+  return backend == Backend::cuda || (part_of(file) != Part::cuda && file != "host_group.inc");
 }
 
 /// A paragraph of the prelude, and the names it defines.
@@ -87,9 +92,8 @@ class Prelude {
  public:
   explicit Prelude(Backend backend) {
     for (const PreludeFile& file : prelude_files) {
-      const Part part = part_of(file.name);
-      if (part == Part::cuda && backend != Backend::cuda) continue;
-      for (std::string_view paragraph : split(file.text, "\n\n")) add(part, paragraph);
+      if (!serves(file.name, backend)) continue;
+      for (std::string_view paragraph : split(file.text, "\n\n")) add(part_of(file.name), paragraph);
     }
   }
 

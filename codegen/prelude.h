@@ -1,7 +1,7 @@
 // The device prelude: the functions that generated kernels call, as source text in codegen/prelude/. A
 // generated kernel includes no header; it starts with the part of the prelude that it needs. The text is the
-// same for NVRTC, the host's compiler and the CUDA simulator but for one layer of primitives, which host.inc
-// and cuda.inc each define.
+// same for NVRTC, the host's compiler and the CUDA simulator but for one layer of primitives, which the files
+// host*.inc and cuda*.inc each define.
 //
 // A definition is a paragraph of a file, with no blank line inside. What it defines and what it needs are
 // found by reading its names, so to add a function is to write it.

@@ -1,25 +1,16 @@
 // Programs made from random graphs, against the reference, against eager, and against themselves. A failure
 // prints the smallest graph that still fails, in the text form that `sinter run` reads.
 #include "frontend/eager.h"
-#include "ir/print.h"
 #include "ir/rewrite.h"
-#include "tests/catch.h"
+#include "tests/fuzz/check_seeds.h"
 #include "tests/support/compare.h"
 #include "tests/support/error_bounds.h"
-#include "tests/support/random_graph.h"
 #include "tests/support/run_program.h"
 
 using namespace sinter;
 using namespace sinter::testing;
 
 namespace {
-
-RandomGraphOptions small_graphs() {
-  RandomGraphOptions options;
-  options.nodes = 8;
-  options.elements = 2048;
-  return options;
-}
 
 /// What is wrong with the graph's program in a mode, or "".
 std::string off_reference(const ir::Graph& g, std::uint64_t seed, Numerics numerics) {
@@ -41,19 +32,6 @@ std::string off_eager(const ir::Graph& g, std::uint64_t seed) {
     if (std::string text = mismatch_in_bits(fused[i], array_of(frontend::view_of(eager[i]))); !text.empty())
       return "output " + std::to_string(i) + ": " + text;
   return "";
-}
-
-/// Runs `wrong` on graphs from these seeds and reports the first failure, minimised.
-template <class Wrong>
-void check_seeds(std::uint64_t from, std::uint64_t to, Wrong&& wrong) {
-  for (std::uint64_t seed = from; seed < to; ++seed) {
-    const ir::Graph g = random_graph(seed, small_graphs());
-    const std::string text = wrong(g, seed);
-    if (text.empty()) continue;
-    const ir::Graph least = minimize(g, [&](const ir::Graph& h) { return !wrong(h, seed).empty(); });
-    FAIL("seed " << seed << ": " << text << "\nleast graph: " << wrong(least, seed) << "\n"
-                 << ir::print(least));
-  }
 }
 
 }  // namespace

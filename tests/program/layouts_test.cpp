@@ -73,8 +73,8 @@ TEST_CASE("inputs are read right in any layout, by every schedule") {
     const runtime::TensorView x = view_in(memory, layout, {12, 40});
     runtime::ProgramOptions options;
     options.layouts = {{layout.strides, alignment_of(x)}, {{40, 1}, 64}};
-    const auto program = runtime::Program::build(ir::without_dead_nodes(g), options);
-    const std::vector<runtime::TensorView> got = program->run(std::vector{x, beside});
+    const std::vector<runtime::TensorView> got =
+        run_program_on_views(ir::without_dead_nodes(g), std::vector{x, beside}, options);
     const std::vector<ir::Exact> expected =
         ir::evaluate_reference(g, std::vector{seen(block, layout), other});
     for (std::size_t i = 0; i < got.size(); ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("a small view may begin and step beyond 2^31 elements") {
     }
     runtime::ProgramOptions options;
     options.layouts = {{x.strides, 1}};
-    const auto got = runtime::Program::build(ir::without_dead_nodes(g), options)->run(std::vector{x});
+    const auto got = run_program_on_views(ir::without_dead_nodes(g), std::vector{x}, options);
     CHECK(numbers_of(array_of(got[0])) ==
           (backwards ? std::vector<double>{4, 3, 2} : std::vector<double>{2, 3, 4}));
     CHECK(numbers_of(array_of(got[1])) == std::vector<double>{6});

@@ -34,13 +34,29 @@ ir::Array array_of(const runtime::TensorView& view) {
   return array;
 }
 
+ProgramRunner& program_runner() {
+  static ProgramRunner runner{codegen::Target::cpu(), [](const runtime::Program& program,
+                                                         std::span<const runtime::TensorView> inputs) {
+                                return program.run(inputs);
+                              }};
+  return runner;
+}
+
+std::vector<runtime::TensorView> run_program_on_views(ir::Graph graph,
+                                                      std::span<const runtime::TensorView> inputs,
+                                                      runtime::ProgramOptions options) {
+  options.target = program_runner().target;
+  const auto program = runtime::Program::build(std::move(graph), std::move(options));
+  return program_runner().run(*program, inputs);
+}
+
 std::vector<ir::Array> run_program(ir::Graph graph, std::span<const ir::Array> inputs,
                                    runtime::ProgramOptions options) {
   std::vector<runtime::TensorView> views;
   for (const ir::Array& input : inputs) views.push_back(view_of(input));
-  const auto program = runtime::Program::build(std::move(graph), std::move(options));
   std::vector<ir::Array> outputs;
-  for (const runtime::TensorView& output : program->run(views)) outputs.push_back(array_of(output));
+  for (const runtime::TensorView& output : run_program_on_views(std::move(graph), views, std::move(options)))
+    outputs.push_back(array_of(output));
   return outputs;
 }
 

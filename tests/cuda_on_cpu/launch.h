@@ -1,0 +1,33 @@
+// Running the blocks of a launch one after the other, each with a fiber for every thread. A thread runs until
+// it waits for others; threads take turns in a given order, and a warp goes as far as it can before the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tests/cuda_on_cpu/kernel.h"
+
+namespace sinter::testing::cuda_on_cpu {
+
+enum class Order : std::uint8_t { forward, reverse, random };
+
+struct Launch {
+  const Kernel* kernel = nullptr;
+  std::span<const std::byte> params;
+  std::int64_t blocks = 0;
+  int block_threads = 0;
+  std::vector<Region> buffers;  // of global memory
+};
+
+/// Runs these blocks of the launch in the order, and says what they touched; throws KernelFault at the first
+/// fault. One at a time in a process.
+Memory run_blocks(const Launch& launch, std::vector<std::int64_t> blocks, Order order,
+                  std::uint64_t seed = 0);
+
+/// Runs all blocks in every order; outputs are poisoned before each with another pattern. Throws KernelFault
+/// at the first fault, also if two orders leave results that differ in any bit.
+void run_launch(const Launch& launch);
+
+}  // namespace sinter::testing::cuda_on_cpu

@@ -1,0 +1,163 @@
+#include "tests/cuda_on_cpu/run_program.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "runtime/kernel_params.h"
+#include "runtime/matmul.h"
+#include "runtime/program_impl.h"
+#include "tests/cuda_on_cpu/launch.h"
+#include "tests/support/run_program.h"
+
+namespace sinter::testing::cuda_on_cpu {
+namespace {
+
+using ir::Value;
+
+/// Memory far from everything else, so that a step beyond it, however wrong, is not a step into another
+/// buffer. The address is a multiple of the alignment, and of no greater power of two.
+class LonelyMemory {
+ public:
+  LonelyMemory(std::int64_t bytes, int alignment)
+      : inner_(static_cast<std::size_t>(bytes + alignment)), reserved_(inner_ + 2 * distance) {
+    void* const all = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) throw std::bad_alloc();
+    all_ = static_cast<std::byte*>(all);
+    if (mprotect(all_ + distance, inner_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    data_ = all_ + distance + alignment;
+  }
+  LonelyMemory(const LonelyMemory&) = delete;
+  LonelyMemory& operator=(const LonelyMemory&) = delete;
+  ~LonelyMemory() { munmap(all_, reserved_); }
+
+  std::byte* data() const { return data_; }
+
+ private:
+  static constexpr std::size_t distance = std::size_t{8} << 30;
+
+  std::size_t inner_, reserved_;
+  std::byte *all_, *data_;
+};
+
+/// Where a value is stored. `data` is the element (0, ..., 0); the bytes that may be touched may begin
+/// before.
+struct Storage {
+  std::shared_ptr<runtime::Buffer> buffer;
+  std::byte* data = nullptr;
+  std::int64_t before = 0, bytes = 0;
+};
+
+Storage new_storage(std::int64_t bytes, std::int64_t before, int alignment) {
+  // The element (0, ..., 0) is what the alignment holds for.
+  const std::int64_t lead = (before + 127) / 128 * 128;
+  auto memory = std::make_shared<LonelyMemory>(bytes + lead, alignment);
+  std::byte* const data = memory->data() + lead;
+  return {runtime::Buffer::foreign(data - before, bytes, [memory](void*) {}), data, before, bytes};
+}
+
+/// A copy of what a view shows, in the same layout.
+Storage placed_input(const runtime::TensorView& view, int alignment) {
+  constexpr std::int64_t most_copied = 256 << 20;
+  std::int64_t least = 0, greatest = 0;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] == 0) return new_storage(0, 0, alignment);
+    const std::int64_t reach = (view.shape[i] - 1) * view.strides[i];
+    (reach < 0 ? least : greatest) += reach;
+  }
+  const int size = size_of(view.dtype);
+  const std::int64_t bytes = (greatest - least + 1) * size;
+  if (bytes > most_copied) return {view.buffer, view.data, -least * size, bytes};
+  Storage storage = new_storage(bytes, -least * size, alignment);
+  std::memcpy(storage.data - storage.before, view.data + least * size, static_cast<std::size_t>(bytes));
+  return storage;
+}
+
+class Run {
+ public:
+  Run(const runtime::Program& program, std::span<const runtime::TensorView> inputs)
+      : p_(program.impl()), g_(p_.optimized), places_(g_.size()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const int alignment = p_.options.layouts.empty() ? 64 : p_.options.layouts[i].alignment;
+      places_[g_.inputs()[i].id] = placed_input(inputs[i], alignment);
+    }
+  }
+
+  std::vector<runtime::TensorView> run() {
+    for (std::size_t i = 0; i < p_.partition.groups.size(); ++i) {
+      const passes::Group& group = p_.partition.groups[i];
+      for (Value v : group.outputs)
+        places_[v.id] = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
+      if (std::ranges::all_of(group.outputs, [&](Value v) { return g_.shape(v).is_empty(); })) continue;
+      if (p_.kernel_of[i] >= 0)
+        run_kernel(static_cast<std::size_t>(p_.kernel_of[i]));
+      else
+        run_matmul(group.outputs[0]);
+    }
+    std::vector<runtime::TensorView> results;
+    for (const ir::Output& out : g_.outputs()) results.push_back(view_of(out.value));
+    return results;
+  }
+
+ private:
+  runtime::TensorView view_of(Value v) const {
+    const ir::View& view = *p_.views[v.id];
+    const Storage& storage = places_[view.base.id];
+    runtime::TensorView result{storage.buffer,
+                               storage.data + view.offset.value() * size_of(g_.dtype(v)),
+                               g_.dtype(v),
+                               g_.shape(v).values(),
+                               {}};
+    for (const ir::Dim& stride : view.strides) result.strides.push_back(stride.value());
+    return result;
+  }
+
+  void run_kernel(std::size_t number) {
+    using Kind = codegen::KernelParam::Kind;
+    const codegen::Kernel& kernel = p_.kernels[number];
+    const codegen::KernelSource& source = p_.sources[number];
+    std::vector<std::byte> params = runtime::constant_params(source);
+    Launch launch;
+    for (const codegen::KernelParam& p : source.params) {
+      if (p.kind != Kind::buffer) continue;
+      const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
+      const Storage& storage = places_[buffer.value.id];
+      runtime::put_param(params, p.offset, storage.data);
+      launch.buffers.push_back({p.name, buffer.written ? Region::Kind::output : Region::Kind::input,
+                                storage.data - storage.before, storage.bytes, size_of(buffer.dtype)});
+    }
+    const auto compiled = Kernel::compile(source.name, source.text);
+    launch.kernel = compiled.get();
+    launch.params = params;
+    launch.blocks = source.units.value();
+    launch.block_threads = source.schedule.block_threads;
+    run_launch(launch);
+  }
+
+  void run_matmul(Value node) {
+    const ir::Array a = array_of(view_of(g_.operands(node)[0])), b = array_of(view_of(g_.operands(node)[1]));
+    const runtime::TensorView c = view_of(node);
+    const std::size_t rank = c.shape.size();
+    const std::int64_t m = c.shape[rank - 2], n = c.shape[rank - 1], k = a.shape[rank - 1];
+    std::int64_t batch = 1;
+    for (std::size_t i = 0; i + 2 < rank; ++i) batch *= c.shape[i];
+    runtime::matmul(c.dtype, {batch, m, n, k}, {a.data.data(), m * k, k, 1}, {b.data.data(), k * n, n, 1},
+                    {c.data, m * n, n, 1});
+  }
+
+  const runtime::Program::Impl& p_;
+  const ir::Graph& g_;
+  std::vector<Storage> places_;  // per value
+};
+
+}  // namespace
+
+std::vector<runtime::TensorView> run_program(const runtime::Program& program,
+                                             std::span<const runtime::TensorView> inputs) {
+  return Run(program, inputs).run();
+}
+
+}  // namespace sinter::testing::cuda_on_cpu
