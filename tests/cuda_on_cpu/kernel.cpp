@@ -58,6 +58,7 @@ const std::vector<std::string>& compiler() {
       "-ftrivial-auto-var-init=pattern",
       "-fsanitize=thread",
       "-fsanitize=undefined,float-cast-overflow,bounds-strict",
+      "-fno-sanitize=object-size",  // every access is checked
       SINTER_KERNEL_SIDE,
       "-lm",
       "-lc"};

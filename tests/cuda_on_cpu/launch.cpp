@@ -28,6 +28,7 @@ struct Thread {
 
 struct FoundFault {
   Fault fault;
+  int thread;
   std::string what;
   unsigned line;
   const void* caller = nullptr;  // where the line is not known
@@ -93,6 +94,10 @@ class Runner {
     const std::function<void()> body = [this] { launch_.kernel->run_thread(launch_.params.data()); };
     for (;;) {
       for (std::int64_t w : warps_) run_warp(static_cast<int>(w), body);
+      if (unwritten_) {
+        found_ = std::move(unwritten_);
+        report();
+      }
       if (std::ranges::all_of(threads_, [](const Thread& t) { return t.state == State::ended; })) return;
       const bool met = std::ranges::all_of(threads_, [&](const Thread& t) {
         return t.state == State::at_block_barrier && t.line == threads_[0].line;
@@ -156,8 +161,7 @@ class Runner {
       if (t.shuffle == Shuffle::down && from >= warp) from = lane;
       const bool here = from >= 0 && from < end - begin;
       if (!here || before[static_cast<std::size_t>(from)].state == State::ended) {
-        current_ = i;
-        found_ = {Fault::absent_lane,
+        found_ = {Fault::absent_lane, i,
                   fmt::format("a shuffle reads from lane {} of its warp, which {}", from,
                               here ? "has left the kernel" : "is not there"),
                   static_cast<unsigned>(t.line)};
@@ -190,12 +194,15 @@ class Runner {
     if (fibers().on_stack(at)) return;
     if (aligned && reinterpret_cast<std::uintptr_t>(at) % bytes != 0) misaligned(at, bytes, caller);
     const auto* place = static_cast<const std::byte*>(at);
-    if (auto fault = memory_.access(place, bytes, write, {block_, current_}, clocks_))
-      leave({fault->fault, std::move(fault->what), 0, caller});
+    auto fault = memory_.access(place, bytes, write, {block_, current_}, clocks_);
+    if (!fault) return;
+    FoundFault found{fault->fault, current_, std::move(fault->what), 0, caller};
+    if (found.fault != Fault::uninitialised) leave(std::move(found));
+    if (!unwritten_) unwritten_ = std::move(found);
   }
 
   [[noreturn]] void misaligned(const void* at, std::size_t alignment, const void* caller) {
-    leave({Fault::misaligned, misalignment(at, alignment), 0, caller});
+    leave({Fault::misaligned, current_, misalignment(at, alignment), 0, caller});
   }
 
   static std::string misalignment(const void* at, std::size_t alignment) {
@@ -205,10 +212,12 @@ class Runner {
 
   void bad_pointer(const void* at, std::size_t alignment, unsigned line) {
     if (at == nullptr) stop(Fault::out_of_range, "a null pointer is used", line);
-    leave({Fault::misaligned, misalignment(at, alignment), line});
+    leave({Fault::misaligned, current_, misalignment(at, alignment), line});
   }
 
-  [[noreturn]] void stop(Fault fault, const char* what, unsigned line) { leave({fault, what, line}); }
+  [[noreturn]] void stop(Fault fault, const char* what, unsigned line) {
+    leave({fault, current_, what, line});
+  }
 
   [[noreturn]] void leave(FoundFault fault) {
     found_ = std::move(fault);
@@ -222,8 +231,8 @@ class Runner {
     const std::string line =
         found_->caller ? launch_.kernel->line_at(found_->caller) : launch_.kernel->line(found_->line);
     throw KernelFault(found_->fault,
-                      fmt::format("{}, block {}, thread {}: {}{}{}", launch_.kernel->name(), block_, current_,
-                                  found_->what, line.empty() ? "" : "\n  ", line));
+                      fmt::format("{}, block {}, thread {}: {}{}{}", launch_.kernel->name(), block_,
+                                  found_->thread, found_->what, line.empty() ? "" : "\n  ", line));
   }
 
   std::string state_of(const Thread& t) const {
@@ -258,6 +267,7 @@ class Runner {
   std::int64_t block_ = 0;
   int current_ = 0;
   std::optional<FoundFault> found_;
+  std::optional<FoundFault> unwritten_;  // told when no write has followed until the next barrier
 };
 
 void poison(const Launch& launch, int pattern) {
@@ -302,7 +312,19 @@ Memory run_blocks(const Launch& launch, std::vector<std::int64_t> blocks, Order 
   return memory;
 }
 
+std::vector<std::int64_t> first_middle_last(std::int64_t blocks) {
+  std::vector<std::int64_t> some{0, 1, blocks / 2, blocks - 2, blocks - 1};
+  std::erase_if(some, [&](std::int64_t b) { return b < 0 || b >= blocks; });
+  some.erase(std::ranges::unique(some).begin(), some.end());
+  return some;
+}
+
 void run_launch(const Launch& launch) {
+  if (launch.blocks * launch.block_threads > most_threads) {
+    for (Order order : {Order::forward, Order::reverse, Order::random})
+      run_blocks(launch, first_middle_last(launch.blocks), order, 1);
+    return;
+  }
   std::vector<std::byte> first;
   for (Order order : {Order::forward, Order::reverse, Order::random}) {
     poison(launch, order == Order::forward ? 0xff : order == Order::reverse ? 0x7b : 0x00);

@@ -87,6 +87,7 @@ std::optional<MemoryFault> Memory::access(const std::byte* at, std::size_t bytes
     return MemoryFault{Fault::read_only, fmt::format("writes to {}, which it may only read", region.name)};
   }
   const bool shared = region.kind == Region::Kind::shared;
+  std::optional<MemoryFault> unwritten;
   const auto now = clocks.now(who.thread);
   const auto warp = static_cast<std::uint16_t>(who.thread / Clocks::warp);
   auto* const places = reinterpret_cast<Place*>(places_[*found]->data());
@@ -116,7 +117,7 @@ std::optional<MemoryFault> Memory::access(const std::byte* at, std::size_t bytes
     place.reading_warp = warp;
     place.read_time = now;
   }
-  return std::nullopt;
+  return unwritten;
 }
 
 }  // namespace sinter::testing::cuda_on_cpu

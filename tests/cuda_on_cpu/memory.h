@@ -46,7 +46,8 @@ class Memory {
   /// Shared memory is as if new.
   void start_block() { ++serial_; }
 
-  /// What is wrong with this access, if anything.
+  /// What is wrong with this access, if anything. A read of what nothing has written counts as a read all the
+  /// same: a write that is not ordered with it may follow, and then that is the fault.
   std::optional<MemoryFault> access(const std::byte* at, std::size_t bytes, bool write, Accessor who,
                                     const Clocks& clocks);
 

@@ -1,47 +1,21 @@
 #include "tests/cuda_on_cpu/run_program.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "runtime/kernel_params.h"
 #include "runtime/matmul.h"
 #include "runtime/program_impl.h"
 #include "tests/cuda_on_cpu/launch.h"
+#include "tests/support/guarded_memory.h"
 #include "tests/support/run_program.h"
 
 namespace sinter::testing::cuda_on_cpu {
 namespace {
 
 using ir::Value;
-
-/// Memory far from everything else, so that a step beyond it, however wrong, is not a step into another
-/// buffer. The address is a multiple of the alignment, and of no greater power of two.
-class LonelyMemory {
- public:
-  LonelyMemory(std::int64_t bytes, int alignment)
-      : inner_(static_cast<std::size_t>(bytes + alignment)), reserved_(inner_ + 2 * distance) {
-    void* const all = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) throw std::bad_alloc();
-    all_ = static_cast<std::byte*>(all);
-    if (mprotect(all_ + distance, inner_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-    data_ = all_ + distance + alignment;
-  }
-  LonelyMemory(const LonelyMemory&) = delete;
-  LonelyMemory& operator=(const LonelyMemory&) = delete;
-  ~LonelyMemory() { munmap(all_, reserved_); }
-
-  std::byte* data() const { return data_; }
-
- private:
-  static constexpr std::size_t distance = std::size_t{8} << 30;
-
-  std::size_t inner_, reserved_;
-  std::byte *all_, *data_;
-};
 
 /// Where a value is stored. `data` is the element (0, ..., 0); the bytes that may be touched may begin
 /// before.

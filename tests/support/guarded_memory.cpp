@@ -8,6 +8,8 @@
 namespace sinter::testing {
 namespace {
 
+constexpr std::size_t distance = std::size_t{8} << 30;  // of lonely memory from others
+
 std::int64_t page() {
   return sysconf(_SC_PAGESIZE);
 }
@@ -35,6 +37,19 @@ GuardedMemory::GuardedMemory(std::int64_t bytes, Against edge) : pages_(whole_pa
   mprotect(pages_.data(), static_cast<std::size_t>(page()), PROT_NONE);
   mprotect(end, static_cast<std::size_t>(page()), PROT_NONE);
   data_ = edge == Against::end ? end - bytes : begin;
+}
+
+LonelyMemory::LonelyMemory(std::int64_t bytes, int alignment)
+    : inner_(static_cast<std::size_t>(bytes + alignment)), reserved_(inner_ + 2 * distance) {
+  void* const all = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) throw std::bad_alloc();
+  all_ = static_cast<std::byte*>(all);
+  if (mprotect(all_ + distance, inner_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  data_ = all_ + distance + alignment;
+}
+
+LonelyMemory::~LonelyMemory() {
+  munmap(all_, reserved_);
 }
 
 }  // namespace sinter::testing

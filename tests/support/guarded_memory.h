@@ -35,4 +35,20 @@ class GuardedMemory {
   std::byte* data_;
 };
 
+/// Memory far from everything else: a step beyond it, however wrong, is not a step into another block. Pages
+/// are there once they are touched. The address is a multiple of `alignment`, and of no greater power of two.
+class LonelyMemory {
+ public:
+  LonelyMemory(std::int64_t bytes, int alignment);
+  LonelyMemory(const LonelyMemory&) = delete;
+  LonelyMemory& operator=(const LonelyMemory&) = delete;
+  ~LonelyMemory();
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::size_t inner_, reserved_;
+  std::byte *all_, *data_;
+};
+
 }  // namespace sinter::testing
