@@ -31,22 +31,13 @@ bool is_computed(Op op) {
          op == Op::pad || op == Op::concat || op == Op::random_bits;
 }
 
-std::vector<std::optional<ir::View>> memory_views(const ir::Graph& g, const InputStrides& inputs) {
-  std::vector<const std::vector<std::int64_t>*> given(g.size(), nullptr);
-  for (std::size_t i = 0; i < inputs.size(); ++i) given[g.inputs()[i].id] = &inputs[i];
-  return ir::views_of(g, [&](Value v) -> std::optional<std::vector<ir::Dim>> {
-    if (given[v.id]) return std::vector<ir::Dim>(given[v.id]->begin(), given[v.id]->end());
-    if (g.op(v) == Op::input || is_computed(g.op(v))) return ir::contiguous_strides(g.shape(v));
-    return std::nullopt;
-  });
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library) {
+  return Fuser(graph, inputs, library).run();
 }
 
-Partition fuse(const ir::Graph& graph, const InputStrides& inputs) {
-  return Fuser(graph, inputs).run();
-}
-
-Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs)
+Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library)
     : g_(graph),
+      library_(library),
       computed_(graph.size()),
       users_(graph.size()),
       cost_(graph.size(), 1 << 20),
@@ -67,12 +58,12 @@ Partition Fuser::run() {
 }
 
 void Fuser::classify(const InputStrides& inputs) {
-  views_ = memory_views(g_, inputs);
+  views_ = memory_views(g_, inputs, library_);
   for (std::uint32_t id = 0; id < g_.size(); ++id) computed_[id] = is_computed(g_.op(Value{id}));
   // A movement or generator whose result must be in memory, but is no view of any, is stored by a kernel of
   // its own.
   auto must_be_memory = [&](Value v) {
-    if (!views_[v.id]) computed_[v.id] = true;
+    if (!views_[v.id] || views_[v.id]->base == v) computed_[v.id] = g_.op(v) != Op::input;
   };
   for (const ir::Output& out : g_.outputs()) must_be_memory(out.value);
   for (std::uint32_t id = 0; id < g_.size(); ++id)
@@ -128,6 +119,7 @@ std::vector<Fuser::Edge> Fuser::edges_of(Value node) const {
 }
 
 void Fuser::visit(Value node) {
+  if (const int product = product_with_bias(node); product >= 0) return add_bias(product, node);
   const std::vector<Edge> edges = edges_of(node);
   const int group = start_group(node, edges);
   if (groups_[static_cast<std::size_t>(group)].kind == GroupKind::gemm) {

@@ -78,7 +78,8 @@ Group Fuser::finish(const Building& b, const std::vector<bool>& stored) const {
 }
 
 std::string Fuser::reason_for(Value producer, const Group& reader) const {
-  if (g_.op(producer) == ir::Op::matmul) return "matrix products run in the library";
+  if (groups_[static_cast<std::size_t>(group_of_[producer.id])].kind == GroupKind::gemm)
+    return "matrix products run in the library";
   auto same = [&](const Refusal& r) { return r.producer == producer; };
   for (auto it = std::ranges::lower_bound(refusals_, producer, {}, &Refusal::producer);
        it != refusals_.end() && same(*it); ++it)

@@ -26,7 +26,7 @@ struct FusionBudget {
 
 class Fuser {
  public:
-  Fuser(const ir::Graph& graph, const InputStrides& inputs);
+  Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library);
   Partition run();
 
  private:
@@ -84,6 +84,10 @@ class Fuser {
   static std::optional<Alignment> embedding(const Building& inner, const Building& outer);
   void embed(Building& group, const Alignment& axes);
 
+  // fuse_bias.cpp
+  int product_with_bias(ir::Value node) const;
+  void add_bias(int product, ir::Value node);
+
   // fuse_siblings.cpp
   void join_siblings();
   bool join(int a, int b);
@@ -95,6 +99,7 @@ class Fuser {
   std::string reason_for(ir::Value producer, const Group& reader) const;
 
   const ir::Graph& g_;
+  const ProductLibrary library_;
   FusionBudget budget_;
   std::vector<bool> computed_;  // what a group computes, and movements whose result must be stored
   std::vector<AxisTrace> traces_;

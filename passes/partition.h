@@ -8,10 +8,12 @@
 
 #include "ir/graph.h"
 #include "ir/view.h"
+#include "passes/pass.h"
 
 namespace sinter::passes {
 
-/// kernel: generated code; gemm: a matrix product by the device's library.
+/// kernel: generated code; gemm: a matrix product by the device's library, its first node, and what the
+/// library does at its end: the addition of a bias, or nothing.
 enum class GroupKind : std::uint8_t { kernel, gemm };
 
 /// A set of nodes that one launch computes. Movement ops, constants and iota belong to no group: they are
@@ -39,15 +41,14 @@ struct Partition {
   std::vector<Boundary> boundaries;
 };
 
-/// Strides of each graph input in elements; empty where all are contiguous.
-using InputStrides = std::vector<std::vector<std::int64_t>>;
-
-/// The strides of every value that has memory of its own (inputs, and whatever `fuse` may store), for
-/// ir::views_of.
-std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const InputStrides& inputs = {});
+/// Where each value lies that has memory of its own (inputs, and whatever `fuse` may store) or is a view of
+/// such; nothing for the others. A movement that a product reads and its library does not take in place is
+/// memory of its own.
+std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const InputStrides& inputs = {},
+                                                  const ProductLibrary& library = {});
 
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
-Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {});
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {}, const ProductLibrary& library = {});
 
 /// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat,
 /// products. The others are inputs, or index maps and literals that cost nothing.

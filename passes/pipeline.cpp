@@ -14,7 +14,10 @@
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "passes/contract.h"
+#include "passes/copy_operands.h"
 #include "passes/fold_constants.h"
+#include "passes/join_bias.h"
+#include "passes/lower_products.h"
 #include "passes/merge_equal.h"
 #include "passes/precision.h"
 #include "passes/simplify.h"
@@ -31,7 +34,12 @@ constexpr NamedPass folding{"fold_constants", fold_constants, "computes what dep
 constexpr NamedPass deciding{"precision", decide_precision,
                              "decides where 16-bit values round, and computes in f32"};
 constexpr NamedPass contracting{"contract", contract, "joins products and sums into fma"};
-constexpr std::array passes{merging, simplifying, folding, deciding, contracting};
+constexpr NamedPass lowering{"lower_products", lower_products,
+                             "writes products that the library does not take as sums"};
+constexpr NamedPass joining{"join_bias", join_bias, "lets the library add a bias to a product"};
+constexpr NamedPass copying{"copy_operands", copy_operands,
+                            "copies inputs that the library does not read where they are"};
+constexpr std::array passes{lowering, merging, simplifying, folding, deciding, contracting, joining, copying};
 
 class Driver {
  public:
@@ -137,11 +145,14 @@ std::span<const NamedPass> all_passes() {
 
 Graph optimize(const Graph& graph, const PassContext& context, PassTrace* trace) {
   Driver driver(graph, context, trace);
+  if (!context.library.whole_numbers) driver.run(lowering);
   driver.run_until_unchanged({merging, simplifying, folding});
   driver.run(deciding);
   driver.run_until_unchanged({simplifying, folding, merging});
   driver.run(contracting);
   driver.run(simplifying);
+  if (context.library.adds_bias) driver.run(joining);
+  if (!context.library.any_strides) driver.run(copying);
   return std::move(driver).finish();
 }
 

@@ -20,7 +20,8 @@ struct NamedPass {
   std::string_view doc;
 };
 
-/// Every pass, in the order of its first run.
+/// Every pass, in the order of its first run. The first and the last two run only for targets whose library
+/// of products asks for them.
 std::span<const NamedPass> all_passes();
 
 /// What one run of a pass did.

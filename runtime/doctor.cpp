@@ -11,6 +11,7 @@
 #include "runtime/thread_pool.h"
 #include "sinter/error.h"
 #ifdef SINTER_CUDA
+#include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/nvrtc.h"
 #endif
 
@@ -106,7 +107,19 @@ Finding cuda_compiler() {
   const std::vector<int>& architectures = nvrtc().architectures();  // it just compiled for one
   return {"NVRTC", fmt::format("{}, for sm_{} to sm_{}", found, architectures.front(), architectures.back())};
 }
+
+Finding cuda_products() {
+  const cuda::CublasLt& library = cuda::cublaslt();
+  if (!library.usable())
+    return {"cuBLASLt", library.reason, Health::absent, "programs on a GPU have no matrix products"};
+  return {"cuBLASLt", fmt::format("{}: {}", library.path, library.version())};
+}
 #else
+Finding cuda_products() {
+  return {"cuBLASLt", "not looked for: this build has no CUDA backend", Health::absent,
+          "no matrix products on a GPU; build sinter where a CUDA toolkit is"};
+}
+
 Finding cuda_compiler() {
   return {"NVRTC", "not looked for: this build has no CUDA backend", Health::absent,
           "no CUDA kernels can be compiled; build sinter where a CUDA toolkit is"};
@@ -137,6 +150,7 @@ std::vector<Finding> examine() {
                                 cache()};
   for (Finding& finding : cuda_driver()) findings.push_back(std::move(finding));
   findings.push_back(cuda_compiler());
+  findings.push_back(cuda_products());
   return findings;
 }
 

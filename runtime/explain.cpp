@@ -20,7 +20,9 @@ std::string id(std::size_t group) {
   return fmt::format("k{}", group);
 }
 
-Json gemm_json(const ir::Graph& g, Value v) {
+/// `group` is that of a product.
+Json gemm_json(const ir::Graph& g, const passes::Group& group) {
+  const Value v = group.nodes[0];
   const ir::Shape& c = g.shape(v);
   ir::Dim batch(1);
   for (int i = 0; i < c.rank() - 2; ++i) batch = batch * c[i];
@@ -29,7 +31,7 @@ Json gemm_json(const ir::Graph& g, Value v) {
           {"k", number(g.shape(g.operands(v)[0])[c.rank() - 1])},
           {"batch", number(batch)},
           {"dtype", name(g.dtype(v))},
-          {"epilogue", "none"}};
+          {"epilogue", group.nodes.size() > 1 ? "bias" : "none"}};
 }
 
 ir::Dim bytes_of(const ir::Graph& g, Value v) {
@@ -49,7 +51,8 @@ std::vector<GroupSummary> Program::summaries() const {
       continue;
     }
     const passes::Group& group = p.partition.groups[i];
-    GroupSummary& product = result.emplace_back(GroupSummary{"matmul", "", {}, {}});
+    GroupSummary& product =
+        result.emplace_back(GroupSummary{group.nodes.size() > 1 ? "matmul + bias" : "matmul", "", {}, {}});
     for (Value v : group.inputs) product.bytes_read = product.bytes_read + bytes_of(p.optimized, v);
     for (Value v : group.outputs) product.bytes_written = product.bytes_written + bytes_of(p.optimized, v);
   }
@@ -75,7 +78,7 @@ std::string Program::explain_json() const {
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const passes::Group& group = p.partition.groups[i];
     if (p.kernel_of[i] < 0) {
-      Json gemm = gemm_json(p.optimized, group.outputs[0]);
+      Json gemm = gemm_json(p.optimized, group);
       gemm["id"] = id(i);
       gemms.push_back(std::move(gemm));
       continue;
@@ -112,10 +115,11 @@ std::string Program::explain() const {
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const passes::Group& group = p.partition.groups[i];
     if (p.kernel_of[i] < 0) {
-      const Json gemm = gemm_json(g, group.outputs[0]);
-      text += fmt::format("{}  product of {} x {} by {} x {} ({}, batch {})\n", id(i), gemm["m"].dump(),
-                          gemm["k"].dump(), gemm["k"].dump(), gemm["n"].dump(),
-                          name(g.dtype(group.outputs[0])), gemm["batch"].dump());
+      const Json gemm = gemm_json(g, group);
+      text +=
+          fmt::format("{}  product of {} x {} by {} x {} ({}, batch {}){}\n", id(i), gemm["m"].dump(),
+                      gemm["k"].dump(), gemm["k"].dump(), gemm["n"].dump(), name(g.dtype(group.outputs[0])),
+                      gemm["batch"].dump(), group.nodes.size() > 1 ? ", bias added" : "");
       continue;
     }
     const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];

@@ -13,6 +13,17 @@ namespace sinter::runtime {
 
 using ir::Value;
 
+namespace {
+
+/// cuBLASLt has no products of whole numbers that wrap, takes dense rows or columns only, and adds a bias to
+/// what it has accumulated, which rounds at another place than eager does.
+passes::ProductLibrary product_library(const ProgramOptions& options) {
+  if (options.target.backend == codegen::Backend::cpu) return {};
+  return {false, false, options.numerics != Numerics::strict};
+}
+
+}  // namespace
+
 Program::Program() : impl_(std::make_unique<Impl>()) {}
 Program::~Program() = default;
 
@@ -21,13 +32,13 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   Impl& p = *program->impl_;
   p.captured = std::move(captured);
   p.options = std::move(options);
-  p.optimized = passes::optimize(p.captured, {p.options.numerics});
-  SINTER_ASSERT(p.options.layouts.empty() || p.options.layouts.size() == p.optimized.inputs().size(),
-                "{} layouts for {} inputs", p.options.layouts.size(), p.optimized.inputs().size());
-  passes::InputStrides strides;
-  for (const InputLayout& layout : p.options.layouts) strides.push_back(layout.strides);
-  p.views = passes::memory_views(p.optimized, strides);
-  p.partition = passes::fuse(p.optimized, strides);
+  SINTER_ASSERT(p.options.layouts.empty() || p.options.layouts.size() == p.captured.inputs().size(),
+                "{} layouts for {} inputs", p.options.layouts.size(), p.captured.inputs().size());
+  passes::PassContext context{p.options.numerics, product_library(p.options), {}};
+  for (const InputLayout& layout : p.options.layouts) context.inputs.push_back(layout.strides);
+  p.optimized = passes::optimize(p.captured, context);
+  p.views = passes::memory_views(p.optimized, context.inputs, context.library);
+  p.partition = passes::fuse(p.optimized, context.inputs, context.library);
   // A stored movement is memory of its own from here on.
   for (const passes::Group& group : p.partition.groups)
     for (Value v : group.outputs)

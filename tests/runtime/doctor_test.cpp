@@ -16,8 +16,8 @@ TEST_CASE("the doctor says something of everything sinter depends on") {
     CHECK_FALSE(finding.value.empty());
     CHECK(finding.hint.empty() == (finding.health == Health::good));
   }
-  for (const char* subject :
-       {"sinter", "C++ compiler", "OpenBLAS", "oneTBB", "libcgraph", "kernel cache", "CUDA driver", "NVRTC"})
+  for (const char* subject : {"sinter", "C++ compiler", "OpenBLAS", "oneTBB", "libcgraph", "kernel cache",
+                              "CUDA driver", "NVRTC", "cuBLASLt"})
     CHECK(subjects.count(subject) == 1);
 }
 
