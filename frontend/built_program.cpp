@@ -15,6 +15,7 @@ namespace {
 
 Tensor stand_in(Capture& capture, const Tensor& x) {
   if (!x.defined()) return x;
+  capture.place(x);
   return capture.argument(x.dtype(), impl_of(x).shape);
 }
 Tensor stand_in(Capture& capture, const TensorSpec& spec) {
@@ -33,12 +34,12 @@ GuardedNumber stand_in(Capture&, const GuardedNumber& number) {
 
 std::string signature_of(const Tensor& x) {
   std::string key;
-  append_signature(key, view_of(x));
+  append_signature(key, x);
   return key;
 }
 
-runtime::TensorView scalar_view(std::int64_t value) {
-  return view_of(scalar_tensor(value));
+runtime::TensorView scalar_view(std::int64_t value, runtime::Device& device) {
+  return input_view(scalar_tensor(value), device);
 }
 
 /// Whether a tensor bound at one capture and one bound at the next are the same, or made anew with the same
@@ -66,14 +67,16 @@ Captured capture(const std::string& name, const Body& body, std::span<const Argu
     if (!results[i].defined()) fail<ValueError>("{}: result {} is a Tensor without content", name, i);
     recording.graph().output(recording.value(results[i], {}));
   }
-  return {std::move(recording.graph()), recording.slots()};
+  return {std::move(recording.graph()), recording.slots(), recording.device()};
 }
 
 BuiltProgram::BuiltProgram(Captured captured, std::span<const Argument> arguments, Numerics numerics)
-    : slots_(std::move(captured.slots)) {
+    : slots_(std::move(captured.slots)), device_(&captured.device.get()) {
   const std::vector<Tensor> tensors = tensors_of(arguments);
   runtime::ProgramOptions options;
   options.numerics = numerics;
+  options.target = device_->target();
+  options.ordinal = device_->id().ordinal;
   for (Slot& slot : slots_) {
     const bool is_random = slot.kind == SlotKind::random_key || slot.kind == SlotKind::random_counter;
     const Tensor given =
@@ -105,20 +108,20 @@ std::vector<Tensor> BuiltProgram::run(std::span<const Argument> arguments) const
   for (const Slot& slot : slots_) {
     switch (slot.kind) {
       case SlotKind::argument:
-        inputs.push_back(view_of(tensors[static_cast<std::size_t>(slot.index)]));
+        inputs.push_back(input_view(tensors[static_cast<std::size_t>(slot.index)], *device_));
         break;
       case SlotKind::bound:
-        inputs.push_back(view_of(slot.bound));
+        inputs.push_back(input_view(slot.bound, *device_));
         break;
       case SlotKind::var:
-        inputs.push_back(view_of(slot.var->get()));
+        inputs.push_back(input_view(slot.var->get(), *device_));
         break;
       case SlotKind::random_key:
         draw = next_draw();
-        inputs.push_back(scalar_view(draw.first));
+        inputs.push_back(scalar_view(draw.first, *device_));
         break;
       case SlotKind::random_counter:
-        inputs.push_back(scalar_view(draw.second));
+        inputs.push_back(scalar_view(draw.second, *device_));
         break;
     }
   }

@@ -17,6 +17,7 @@ namespace sinter::frontend {
 struct Captured {
   ir::Graph graph;
   std::vector<Slot> slots;
+  CommonDevice device;
 };
 
 using Body = std::function<std::vector<Tensor>(std::span<const Argument>)>;
@@ -43,6 +44,7 @@ class BuiltProgram {
  private:
   std::vector<Slot> slots_;
   std::vector<std::string> var_signatures_;  // one per slot, empty for others
+  runtime::Device* device_;
   std::shared_ptr<const runtime::Program> program_;
 };
 

@@ -47,6 +47,7 @@ ir::Value Capture::value(const Tensor& x, const ir::Where& where) {
 
 ir::Value Capture::bind(const Tensor& x, const ir::Where& where) {
   if (auto known = known_.find(x.impl().get()); known != known_.end()) return known->second;
+  place(x);
   Slot slot;
   slot.kind = SlotKind::bound;
   slot.bound = x;
@@ -60,6 +61,7 @@ ir::Value Capture::bind(const Tensor& x, const ir::Where& where) {
 Tensor Capture::read(const std::shared_ptr<VarImpl>& var, const ir::Where& where) {
   if (auto known = known_.find(var.get()); known != known_.end()) return tensor(known->second);
   const Tensor now = var->get();
+  place(now);
   Slot slot;
   slot.kind = SlotKind::var;
   slot.bound = now;  // what was captured: its dtype, shape and layout are guarded

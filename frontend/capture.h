@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/device_of.h"
 #include "frontend/tensor_impl.h"
 #include "ir/build.h"
 #include "sinter/operand.h"
@@ -56,6 +57,11 @@ class Capture {
   /// A tensor that stands for a node.
   Tensor tensor(ir::Value value) const;
 
+  /// Notes that the function has this tensor for an input. Throws DeviceError if another is elsewhere.
+  void place(const Tensor& x) { device_.add(x, graph_.name()); }
+  /// Where the function runs.
+  const CommonDevice& device() const { return device_; }
+
   ir::Graph& graph() { return graph_; }
   const std::vector<Slot>& slots() const { return slots_; }
 
@@ -66,6 +72,7 @@ class Capture {
 
   std::uint64_t id_;
   ir::Graph graph_;
+  CommonDevice device_;
   std::vector<Slot> slots_;
   std::unordered_map<const void*, ir::Value>
       known_;  // inputs of bound tensors and Vars, which slots_ keeps alive

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "frontend/device_of.h"
 #include "frontend/dispatch.h"
 #include "frontend/elements.h"
 #include "frontend/errors.h"
@@ -20,23 +20,23 @@ ir::Shape checked_shape(std::string_view function, const Shape& shape, DType dty
 }
 
 Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape,
-               const ir::Where& where) {
+               const Device& device, const ir::Where& where) {
   return with_location(where, [&] {
     const std::int64_t wanted = checked_elements("from_vector", shape, dtype);
     if (count != wanted)
       fail<ShapeError>("from_vector: {} elements do not fill the shape [{}], which has {}", count,
                        fmt::join(shape, ", "), wanted);
-    const Tensor x = allocate(dtype, shape);
-    if (count != 0) std::memcpy(storage_of(x, "its memory").data, elements, x.nbytes());
-    return x;
+    return from_host(dtype, shape, elements, device_of(device));
   });
 }
 
 Tensor scalar_tensor(const Operand& number) {
   const ir::Literal literal{std::get<Operand::Number>(number.value())};
-  const Tensor x = allocate(ir::default_dtype(literal), {});
-  set_element(storage_of(x, "its memory").data, ir::to_scalar(literal, x.dtype()));
-  return x;
+  const Tensor x = allocate(ir::default_dtype(literal), {}, runtime::cpu_device());
+  Storage storage = storage_of(x, "its memory");
+  set_element(storage.data, ir::to_scalar(literal, x.dtype()));
+  storage.is_number = true;
+  return with_storage(x, std::move(storage));
 }
 
 namespace {
@@ -156,7 +156,8 @@ void check_strides(const void* data, const Shape& shape, const Shape& strides, D
 Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType dtype,
                    std::function<void(void*)> deleter, const Device& device, Where where) {
   frontend::with_location(where, [&] { check_strides(data, shape, strides, dtype); });
-  SINTER_ASSERT(device.name() == "cpu", "Device admits no {}", device.name());
+  runtime::Device& there = frontend::device_of(device);
+  if (data != nullptr) frontend::with_location(where, [&] { there.check_reach(data); });
   // The buffer spans the bytes from the lowest to the highest element that the strides reach.
   std::int64_t below = 0, above = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -169,7 +170,7 @@ Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType d
   if (deleter) give_back = [deleter = std::move(deleter), data](void*) { deleter(data); };
   runtime::TensorView view;
   view.buffer =
-      runtime::Buffer::foreign(first + below * size, (above - below + 1) * size, std::move(give_back));
+      runtime::Buffer::foreign(first + below * size, (above - below + 1) * size, std::move(give_back), there);
   view.data = first;
   view.dtype = dtype;
   view.shape = shape;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/capture.h"
+#include "frontend/device_of.h"
 #include "frontend/eager.h"
 #include "frontend/errors.h"
 
@@ -14,13 +15,15 @@ namespace {
 struct SmallGraph {
   ir::Graph graph{"eager"};
   std::vector<Tensor> inputs;
+  CommonDevice device;
 
   ir::Operand operand(const Operand& x, const ir::Where& where) {
     if (const auto* number = std::get_if<Operand::Number>(&x.value())) return ir::Literal{*number};
     const Tensor& tensor = std::get<Tensor>(x.value());
     const TensorImpl& impl = impl_of(tensor);
     const auto* generator = std::get_if<Generator>(&impl.content);
-    if (generator && !generator->is_made) return generator->emit(graph);
+    if (generator && !(generator->is_made && &generator->made->buffer->device() == &device.get()))
+      return generator->emit(graph);
     storage_of(tensor, "using it after the capture");
     const auto same = std::ranges::find(inputs, tensor.impl(), &Tensor::impl);
     if (same != inputs.end()) return graph.inputs()[static_cast<std::size_t>(same - inputs.begin())];
@@ -48,10 +51,12 @@ Tensor dispatch(std::span<const Operand> operands, const Build& build) {
     });
   SmallGraph small;
   const ir::Value result = with_location(where, [&] {
+    for (const Operand& x : operands)
+      if (const auto* tensor = std::get_if<Tensor>(&x.value())) small.device.add(*tensor, "an operation");
     const auto values = operands_in(operands, [&](const Operand& x) { return small.operand(x, where); });
     return build(small.graph, values, where);
   });
-  return run_one(std::move(small.graph), result, small.inputs);
+  return run_one(std::move(small.graph), result, small.inputs, small.device.get());
 }
 
 ir::Value as_value(ir::Graph& graph, const ir::Operand& operand, const ir::Where& where) {

@@ -38,6 +38,16 @@ std::optional<DType> our_type(DLDataType t) {
   return std::nullopt;
 }
 
+Device device_of(DLDevice device) {
+  if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost) return Device("cpu");
+  if (device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged)
+    return Device::gpu(device.device_id);
+  fail<DeviceError>(
+      "from_dlpack: the memory is on device type {}, which sinter does not reach; it has the CPU "
+      "and CUDA",
+      static_cast<int>(device.device_type));
+}
+
 }  // namespace
 
 DLManagedTensor* to_dlpack(const Tensor& x) {
@@ -48,7 +58,8 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
   exported->strides = view.strides;
   DLTensor& dl = exported->managed.dl_tensor;
   dl.data = view.data;
-  dl.device = {kDLCPU, 0};
+  const runtime::DeviceId id = view.buffer->device().id();
+  dl.device = {id.is_cpu() ? kDLCPU : kDLCUDA, id.ordinal};
   dl.ndim = static_cast<std::int32_t>(view.shape.size());
   dl.dtype = dl_type(view.dtype);
   dl.shape = exported->shape.data();
@@ -62,20 +73,19 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
 Tensor from_dlpack(DLManagedTensor* managed) {
   if (!managed) fail<ValueError>("from_dlpack: the DLManagedTensor is null");
   const DLTensor& dl = managed->dl_tensor;
-  if (dl.device.device_type != kDLCPU && dl.device.device_type != kDLCUDAHost)
-    fail<DeviceError>(
-        "from_dlpack: the memory is on device type {}, which this build cannot reach; it has the CPU's",
-        static_cast<int>(dl.device.device_type));
+  const Device device = device_of(dl.device);
   const std::optional<DType> dtype = our_type(dl.dtype);
   if (!dtype)
     fail<DTypeError>("from_dlpack: type code {} with {} bits and {} lanes has no counterpart",
                      int{dl.dtype.code}, int{dl.dtype.bits}, int{dl.dtype.lanes});
   const Shape shape(dl.shape, dl.shape + dl.ndim);
   const Shape strides = dl.strides ? Shape(dl.strides, dl.strides + dl.ndim) : frontend::row_major(shape);
-  return from_device(static_cast<std::byte*>(dl.data) + dl.byte_offset, shape, strides, *dtype,
-                     [managed](void*) {
-                       if (managed->deleter) managed->deleter(managed);
-                     });
+  return from_device(
+      static_cast<std::byte*>(dl.data) + dl.byte_offset, shape, strides, *dtype,
+      [managed](void*) {
+        if (managed->deleter) managed->deleter(managed);
+      },
+      device);
 }
 
 }  // namespace sinter

@@ -6,7 +6,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "frontend/elements.h"
+#include "frontend/device_of.h"
 #include "frontend/graph_key.h"
 #include "frontend/signature.h"
 #include "ir/base/check.h"
@@ -46,12 +46,16 @@ ProgramCache& cache() {
 }
 
 std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,
-                                                    std::span<const runtime::TensorView> inputs) {
+                                                    std::span<const runtime::TensorView> inputs,
+                                                    runtime::Device& device) {
   std::string key = graph_key(graph);
+  append_device(key, device);
   for (const runtime::TensorView& view : inputs) append_signature(key, view);
   if (auto program = cache().find(key)) return program;
   runtime::ProgramOptions options;
   options.numerics = Numerics::strict;
+  options.target = device.target();
+  options.ordinal = device.id().ordinal;
   for (const runtime::TensorView& view : inputs) options.layouts.push_back(layout_of(view));
   auto program = runtime::Program::build(std::move(graph), std::move(options));
   cache().insert(std::move(key), program);
@@ -91,38 +95,37 @@ const ir::Scalar* repeated_constant(const ir::Graph& graph, ir::Value v) {
   return graph.op(v) == ir::Op::constant ? &graph.attrs(v).value : nullptr;
 }
 
-Tensor filled(ir::Scalar value, const std::vector<std::int64_t>& shape) {
-  const Tensor x = allocate(value.dtype, shape);
-  const std::vector<std::int64_t> no_steps(shape.size(), 0);
-  std::byte element[sizeof value.bits];
-  set_element(element, value);
-  copy_strided(element, shape, no_steps, size_of(value.dtype), storage_of(x, "its memory").data);
+Tensor filled(ir::Scalar value, const std::vector<std::int64_t>& shape, runtime::Device& device) {
+  const Tensor x = allocate(value.dtype, shape, device);
+  device.fill(storage_of(x, "its memory").data, value.bits, size_of(value.dtype), x.size());
   return x;
 }
 
 }  // namespace
 
-Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs) {
+Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device) {
   const auto input = std::ranges::find(graph.inputs(), result);
   if (input != graph.inputs().end()) return inputs[static_cast<std::size_t>(input - graph.inputs().begin())];
   if (const ir::Scalar* value = repeated_constant(graph, result))
-    return filled(*value, graph.shape(result).values());
+    return filled(*value, graph.shape(result).values(), device);
   if (auto view = as_view(graph, result, inputs)) return *view;
-  if (graph.shape(result).is_empty()) return allocate(graph.dtype(result), graph.shape(result).values());
+  if (graph.shape(result).is_empty())
+    return allocate(graph.dtype(result), graph.shape(result).values(), device);
   std::vector<runtime::TensorView> views;
-  for (const Tensor& x : inputs) views.push_back(view_of(x));
+  views.reserve(inputs.size());
+  for (const Tensor& x : inputs) views.push_back(input_view(x, device));
   graph.output(result);
-  return from_view(program_for(std::move(graph), views)->run(views).front());
+  return from_view(program_for(std::move(graph), views, device)->run(views).front());
 }
 
-Storage compute(const Generator& generator) {
+Storage compute(const Generator& generator, runtime::Device& device) {
   ir::Graph graph("generator");
   const ir::Value v = generator.emit(graph);
-  const Tensor x = run_one(std::move(graph), v, {});
+  const Tensor x = run_one(std::move(graph), v, {}, device);
   if (x.contiguous()) return storage_of(x, "its memory");
-  const Tensor copy = allocate(x.dtype(), x.shape());
-  x.copy_to(storage_of(copy, "its memory").data);
-  return storage_of(copy, "its memory");
+  std::vector<std::byte> elements(x.nbytes());
+  x.copy_to(elements.data());
+  return storage_of(from_host(x.dtype(), x.shape(), elements.data(), device), "its memory");
 }
 
 }  // namespace sinter::frontend

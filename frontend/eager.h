@@ -12,11 +12,12 @@
 
 namespace sinter::frontend {
 
-/// The value of `result` in a small graph whose inputs are these tensors, in memory.
-Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs);
+/// The value of `result` in a small graph whose inputs are these tensors, in memory, all of them numbers or
+/// on the device.
+Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device);
 
-/// A generator's values in memory, in row-major order.
-Storage compute(const Generator& generator);
+/// A generator's values in the device's memory, in row-major order.
+Storage compute(const Generator& generator, runtime::Device& device);
 
 /// Runs a graph node by node, each as if it were called plainly, and gives its outputs. Symbols take their
 /// values from the inputs' shapes. Throws ValueError, ShapeError or DTypeError for inputs that are not those

@@ -4,6 +4,7 @@
 
 #include "frontend/bind_inputs.h"
 #include "frontend/capture.h"
+#include "frontend/device_of.h"
 #include "frontend/eager.h"
 #include "frontend/target.h"
 #include "frontend/tensor_impl.h"
@@ -78,10 +79,8 @@ ir::Array to_array(const Tensor& x) {
   return array;
 }
 
-Tensor to_tensor(const ir::Array& array) {
-  const Tensor x = allocate(array.dtype, array.shape);
-  std::ranges::copy(array.data, storage_of(x, "its memory").data);
-  return x;
+Tensor to_tensor(const ir::Array& array, runtime::Device& device) {
+  return from_host(array.dtype, array.shape, array.data.data(), device);
 }
 
 void check_recorded(Capture& capture) {
@@ -162,13 +161,15 @@ std::vector<Tensor> GraphFunction::evaluate(const std::vector<Tensor>& inputs, E
   const ir::Graph bound = ir::bind(impl_->graph, frontend::bind_inputs(impl_->graph, inputs));
   std::vector<ir::Array> arrays;
   for (const Tensor& x : inputs) arrays.push_back(frontend::to_array(x));
+  frontend::CommonDevice device;
+  for (const Tensor& x : inputs) device.add(x, name());
   std::vector<Tensor> outputs;
   if (evaluator == Evaluator::reference)
     for (const ir::Exact& exact : ir::evaluate_reference(bound, arrays))
-      outputs.push_back(frontend::to_tensor(exact.rounded()));
+      outputs.push_back(frontend::to_tensor(exact.rounded(), device.get()));
   else
     for (const ir::Array& array : ir::evaluate_typed(bound, arrays))
-      outputs.push_back(frontend::to_tensor(array));
+      outputs.push_back(frontend::to_tensor(array, device.get()));
   return outputs;
 }
 

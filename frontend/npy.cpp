@@ -47,11 +47,12 @@ Tensor read_elements(const std::string& path, const std::string& bytes, const Np
                      path, count, header.descr, size, bytes.size() - header.end);
   std::vector<std::int64_t> shape = header.shape;
   if (header.fortran_order) std::ranges::reverse(shape);
-  const Tensor x = frontend::allocate(dtype, shape);
-  std::byte* elements = frontend::storage_of(x, "its memory").data;
+  const Tensor host = frontend::allocate(dtype, shape, runtime::cpu_device());
+  std::byte* elements = frontend::storage_of(host, "its memory").data;
   std::memcpy(elements, bytes.data() + header.end, size);
   if (header.big_endian) swap_bytes(elements, count, size_of(dtype));
   if (is_bool(dtype)) make_bools(elements, count);
+  const Tensor x = host.to(Device());
   if (!header.fortran_order) return x;
   runtime::TensorView view = frontend::view_of(x);  // column-major order is row-major with the axes reversed
   std::ranges::reverse(view.shape);

@@ -62,8 +62,9 @@ std::string Tensor::str() const {
   if (!defined()) return "no tensor";
   if (std::holds_alternative<frontend::CaptureNode>(frontend::impl_of(*this).content))
     return frontend::describe(*this) + " (a value of a compiled function being captured)";
-  Printer printer(*this);
-  printer.print(0, static_cast<const std::byte*>(data()));
+  const Tensor host = to(Device("cpu"));
+  Printer printer(host);
+  printer.print(0, static_cast<const std::byte*>(host.data()));
   return frontend::describe(*this) + (rank() > 1 ? "\n" : " ") + printer.text;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontend/bind_inputs.h"
+#include "frontend/device_of.h"
 #include "frontend/eager.h"
 #include "ir/base/check.h"
 #include "ir/liveness.h"
@@ -17,11 +18,11 @@ ir::Attrs bind(const ir::Attrs& attrs, const ir::Bindings& bindings) {
 }
 
 Tensor run_node(const ir::Graph& graph, ir::Value v, const std::vector<Tensor>& values,
-                const ir::Bindings& bindings) {
+                const ir::Bindings& bindings, runtime::Device& device) {
   ir::Graph small("eager");
   if (graph.op(v) == ir::Op::constant) {
     const ir::Value constant = small.constant(graph.attrs(v).value);
-    return run_one(std::move(small), constant, {});
+    return run_one(std::move(small), constant, {}, device);
   }
   std::vector<Tensor> inputs;
   std::vector<ir::Value> sources, operands;  // sources: the nodes whose values are inputs
@@ -39,13 +40,15 @@ Tensor run_node(const ir::Graph& graph, ir::Value v, const std::vector<Tensor>& 
   }
   const ir::Value result =
       small.add(graph.op(v), operands, bind(graph.attrs(v), bindings), graph[v].location);
-  return run_one(std::move(small), result, inputs);
+  return run_one(std::move(small), result, inputs, device);
 }
 
 }  // namespace
 
 std::vector<Tensor> run_eagerly(const ir::Graph& graph, std::span<const Tensor> inputs) {
   const ir::Bindings bindings = bind_inputs(graph, inputs);
+  CommonDevice device;
+  for (const Tensor& x : inputs) device.add(x, graph.name());
   const std::vector<std::uint32_t> last = ir::last_readers(graph);
   std::vector<Tensor> values(graph.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].id] = inputs[i];
@@ -54,7 +57,7 @@ std::vector<Tensor> run_eagerly(const ir::Graph& graph, std::span<const Tensor> 
     // A constant is a literal in the programs that use it; only one that is itself a result needs memory.
     const bool is_literal = op == ir::Op::constant && last[id] != graph.size();
     if (last[id] == ir::never_read || op == ir::Op::input || is_literal) continue;
-    values[id] = run_node(graph, {id}, values, bindings);
+    values[id] = run_node(graph, {id}, values, bindings, device.get());
     for (const ir::Value x : graph.operands({id}))
       if (last[x.id] == id) values[x.id] = Tensor();
   }

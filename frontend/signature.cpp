@@ -14,14 +14,14 @@ constexpr std::uintptr_t widest_alignment = 64;
 
 void append_tensor(std::string& key, const Tensor& x) {
   key += x.defined() ? 'T' : 'U';
-  if (x.defined()) append_signature(key, view_of(x));
+  if (x.defined()) append_signature(key, x);
 }
 
 std::string in_words(const Tensor& x) {
   if (!x.defined()) return "no tensor";
   const runtime::TensorView view = view_of(x);
-  return fmt::format("{}, strides [{}], aligned to {} bytes", describe(x), fmt::join(view.strides, ", "),
-                     layout_of(view).alignment);
+  return fmt::format("{} on {}, strides [{}], aligned to {} bytes", describe(x), view.buffer->device().name(),
+                     fmt::join(view.strides, ", "), layout_of(view).alignment);
 }
 
 }  // namespace
@@ -38,6 +38,18 @@ void append_signature(std::string& key, const runtime::TensorView& view) {
   const runtime::InputLayout layout = layout_of(view);
   for (const std::int64_t stride : layout.strides) append(key, stride);
   append(key, layout.alignment);
+}
+
+void append_device(std::string& key, const runtime::Device& device) {
+  key += static_cast<char>(device.is_cpu() ? 'c' : 'g' + device.id().ordinal);
+}
+
+void append_signature(std::string& key, const Tensor& x) {
+  if (storage_of(x, "its memory").is_number)
+    key += '#';
+  else
+    append_device(key, storage_of(x, "its memory").buffer->device());
+  append_signature(key, view_of(x));
 }
 
 std::string signature_of(std::span<const Argument> arguments) {

@@ -14,6 +14,12 @@ runtime::InputLayout layout_of(const runtime::TensorView& view);
 /// Appends dtype, shape and layout as bytes, equal exactly when the same program serves.
 void append_signature(std::string& key, const runtime::TensorView& view);
 
+/// Appends which device it is.
+void append_device(std::string& key, const runtime::Device& device);
+
+/// Appends the signature of a tensor: of its view, and the device or that it is a number.
+void append_signature(std::string& key, const Tensor& x);
+
 /// The signature of a call: that of every tensor, and the values of numbers.
 std::string signature_of(std::span<const Argument> arguments);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/capture.h"
+#include "frontend/device_of.h"
 #include "frontend/eager.h"
 #include "frontend/elements.h"
 #include "frontend/tensor_impl.h"
@@ -44,8 +46,16 @@ std::size_t Tensor::nbytes() const {
 }
 
 Device Tensor::device() const {
-  impl_of(*this);
-  return Device("cpu");
+  const frontend::TensorImpl& impl = impl_of(*this);
+  if (const auto* storage = std::get_if<frontend::Storage>(&impl.content))
+    return frontend::public_device(storage->buffer->device());
+  if (const auto* generator = std::get_if<frontend::Generator>(&impl.content);
+      generator && generator->is_made)
+    return frontend::public_device(generator->made->buffer->device());
+  if (const frontend::Capture* capture = frontend::current_capture();
+      capture && std::holds_alternative<frontend::CaptureNode>(impl.content))
+    return frontend::public_device(capture->device().get());
+  return Device();
 }
 
 Shape Tensor::strides() const {
@@ -58,18 +68,6 @@ bool Tensor::contiguous() const {
 
 const void* Tensor::data() const {
   return storage_of(*this, "its data()").data;
-}
-
-void Tensor::copy_to(void* destination) const {
-  const frontend::Storage& storage = storage_of(*this, "its elements");
-  frontend::copy_strided(storage.data, shape(), storage.strides, size_of(dtype()),
-                         static_cast<std::byte*>(destination));
-}
-
-Tensor Tensor::to(const Device& device) const {
-  impl_of(*this);
-  SINTER_ASSERT(device.name() == "cpu", "Device admits no {}", device.name());
-  return *this;
 }
 
 Tensor::operator bool() const {
@@ -85,7 +83,7 @@ Tensor::operator bool() const {
         "the truth of {} is not defined: it has {} elements, not one; use any(x) or all(x), or "
         "array_equal(x, y) to compare whole tensors",
         frontend::describe(*this), size());
-  return frontend::element(dtype(), storage_of(*this, "its truth").data).cast(DType::boolean).bits != 0;
+  return frontend::first_element(*this, "its truth").cast(DType::boolean).bits != 0;
 }
 
 void Tensor::require_dtype(DType wanted) const {
@@ -107,7 +105,7 @@ ir::Scalar only_element(const Tensor& x) {
   if (x.size() != 1)
     fail<ValueError>("item() of {}: it has {} elements, not one; use to_vector()", frontend::describe(x),
                      x.size());
-  return frontend::element(x.dtype(), storage_of(x, "its item()").data);
+  return frontend::first_element(x, "its item()");
 }
 
 }  // namespace
@@ -139,7 +137,7 @@ const Storage& storage_of(const Tensor& x, std::string_view wanted) {
   if (const auto* storage = std::get_if<Storage>(&impl.content)) return *storage;
   if (const auto* generator = std::get_if<Generator>(&impl.content)) {
     std::call_once(generator->once, [&] {
-      generator->made = compute(*generator);
+      generator->made = compute(*generator, runtime::default_device());
       generator->is_made = true;
     });
     return *generator->made;
@@ -170,10 +168,14 @@ Tensor from_view(runtime::TensorView view) {
   return Tensor(std::make_shared<TensorImpl>(view.dtype, ir::Shape(std::move(dims)), std::move(storage)));
 }
 
-Tensor allocate(DType dtype, std::vector<std::int64_t> shape) {
+Tensor with_storage(const Tensor& like, Storage storage) {
+  return Tensor(std::make_shared<TensorImpl>(like.dtype(), impl_of(like).shape, std::move(storage)));
+}
+
+Tensor allocate(DType dtype, std::vector<std::int64_t> shape, runtime::Device& device) {
   const std::int64_t elements = checked_elements("a tensor", shape, dtype);
   runtime::TensorView view;
-  view.buffer = runtime::Buffer::allocate(elements * size_of(dtype));
+  view.buffer = runtime::Buffer::allocate(elements * size_of(dtype), device);
   view.data = view.buffer->data();
   view.dtype = dtype;
   view.strides = row_major(shape);

@@ -24,6 +24,7 @@ struct Storage {
   std::shared_ptr<runtime::Buffer> buffer;
   std::byte* data = nullptr;  // the element (0, ..., 0)
   std::vector<std::int64_t> strides;
+  bool is_number = false;  // made of a C++ number: on the CPU, and goes wherever it is used
 };
 
 /// Values that a graph computes from nothing: emit adds the nodes. Once somebody wanted them in memory they
@@ -68,8 +69,11 @@ runtime::TensorView view_of(const Tensor& x);
 /// A tensor over a view, its strides brought to the form that Storage has.
 Tensor from_view(runtime::TensorView view);
 
+/// A tensor of the dtype and shape of `like` over other memory.
+Tensor with_storage(const Tensor& like, Storage storage);
+
 /// A contiguous tensor with memory of its own, uninitialised; ShapeError when its size overflows.
-Tensor allocate(DType dtype, std::vector<std::int64_t> shape);
+Tensor allocate(DType dtype, std::vector<std::int64_t> shape, runtime::Device& device);
 
 /// The shape as numbers; throws UnsupportedError, naming what was wanted, when it has symbols.
 std::vector<std::int64_t> shape_values(const Tensor& x, std::string_view wanted);

@@ -1,13 +1,10 @@
 #include "runtime/device.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "ir/base/check.h"
 #include "ir/base/log.h"
 #include "ir/base/settings.h"
-#include "runtime/allocator.h"
 #include "runtime/stream_scope.h"
 #ifdef SINTER_CUDA
 #include "runtime/cuda/cuda_device.h"
@@ -17,34 +14,6 @@
 
 namespace sinter::runtime {
 namespace {
-
-class Cpu final : public Device {
- public:
-  Cpu() : Device(DeviceId::cpu(), codegen::Target::cpu()) {}
-
-  std::string description() const override { return "the host's processor"; }
-  CachingAllocator& allocator() override { return host_allocator(); }
-  const std::shared_ptr<Stream>& stream() override { return none_; }
-  void synchronize() override {}
-  void copy_from_host(void* to, const void* from, std::int64_t bytes) override { copy(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, std::int64_t bytes) override { copy(to, from, bytes); }
-  void copy_from_peer(void* to, Device& peer, const void* from, std::int64_t bytes) override {
-    peer.copy_to_host(to, from, bytes);
-  }
-  void fill(void* to, std::uint64_t bits, int size, std::int64_t count) override {
-    auto* at = static_cast<std::byte*>(to);
-    for (std::int64_t i = 0; i < count; ++i, at += size)
-      std::memcpy(at, &bits, static_cast<std::size_t>(size));
-  }
-  void check_reach(const void*) override {}
-
- private:
-  static void copy(void* to, const void* from, std::int64_t bytes) {
-    if (bytes != 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  }
-
-  const std::shared_ptr<Stream> none_;
-};
 
 #ifndef SINTER_CUDA
 CudaState no_backend() {
@@ -56,11 +25,6 @@ CudaState no_backend() {
 #endif
 
 }  // namespace
-
-Device& cpu_device() {
-  static Cpu& cpu = *new Cpu;
-  return cpu;
-}
 
 const CudaState& cuda_state() {
 #ifdef SINTER_CUDA

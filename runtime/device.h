@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/target.h"
@@ -17,6 +19,9 @@
 namespace sinter::runtime {
 
 class CachingAllocator;
+class LoadedKernel;
+struct KernelLaunch;
+struct MatmulLaunch;
 
 class Device {
  public:
@@ -45,6 +50,18 @@ class Device {
   virtual void copy_from_peer(void* to, Device& peer, const void* from, std::int64_t bytes) = 0;
   /// `count` elements of `size` bytes that are all `bits`.
   virtual void fill(void* to, std::uint64_t bits, int size, std::int64_t count) = 0;
+
+  // Launches in the order of this thread's stream.
+  /// Throws DeviceError, before the driver would, where the kernel does not fit the device.
+  virtual void check_kernel(const KernelLaunch& launch, const LoadedKernel& kernel) = 0;
+  /// `params` is overwritten where the kernel asks for the phase.
+  virtual void run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
+                          std::span<std::byte> params) = 0;
+  virtual void run_matmul(const MatmulLaunch& launch) = 0;
+
+  // Names for what runs in between, as profilers show it.
+  virtual void begin_range(const char*) {}
+  virtual void end_range() {}
 
   /// Throws DeviceError unless programs on this device can read memory at this address.
   virtual void check_reach(const void* address) = 0;

@@ -1,11 +1,14 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
 
 #include "ir/base/check.h"
+#include "passes/join_bias.h"
 #include "passes/memory_plan.h"
 #include "runtime/kernel_params.h"
-#include "runtime/matmul.h"
 #include "runtime/thread_pool.h"
 
 namespace sinter::runtime {
@@ -21,8 +24,8 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
     const bool empty =
         std::ranges::all_of(planned.group->outputs, [&](Value v) { return g.shape(v).is_empty(); });
     if (empty) continue;
-    steps_.push_back(planned.kernel ? kernel_step(planned, own)
-                                    : matmul_step(g, planned.group->outputs[0], views));
+    steps_.push_back(planned.kernel ? kernel_step(planned, own) : matmul_step(g, *planned.group, views));
+    most_param_bytes_ = std::max(most_param_bytes_, steps_.back().params.size());
   }
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
@@ -90,28 +93,39 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
       step.pointers.push_back({p.offset, places_[v.id]});
       SINTER_ASSERT(places_[v.id].kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
     } else if (p.kind == codegen::KernelParam::Kind::phase) {
-      step.phase_offset = p.offset;
+      step.launch.phase_offset = p.offset;
     }
   }
-  step.units = source.units.value();
-  step.grain = grain_of(step.units, source.unit_elements.value());
+  step.launch.name = lasting_name(source.name);
+  step.launch.units = source.units.value();
+  constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
+  if (source.target.backend == codegen::Backend::cuda && step.launch.units > most_blocks)
+    fail<UnsupportedError>("kernel {}: needs {} blocks, and a launch has {} at most; split the tensor",
+                           source.name, step.launch.units, most_blocks);
+  step.launch.block_threads = source.schedule.block_threads;
+  step.launch.grain = grain_of(step.launch.units, source.unit_elements.value());
   for (const codegen::ScratchArray& array : source.scratch)
-    step.scratch_bytes +=
+    step.launch.scratch_bytes +=
         static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
-  step.shared_scratch = source.shared_scratch;
-  step.phases = source.phases;
+  step.launch.shared_scratch = source.shared_scratch;
+  step.launch.phases = source.phases;
   return step;
 }
 
-Executable::Step Executable::matmul_step(const ir::Graph& g, Value node,
+Executable::Step Executable::matmul_step(const ir::Graph& g, const passes::Group& group,
                                          const std::vector<std::optional<ir::View>>& views) const {
+  const Value result = group.outputs[0];
+  const bool adds_bias = group.nodes.size() > 1;
+  const passes::BiasedProduct sum =
+      adds_bias ? *passes::biased_product(g, result) : passes::BiasedProduct{result, {}};
+  const std::span<const Value> factors = g.operands(sum.product);
   Step step;
-  step.dtype = g.dtype(node);
-  const ir::Shape& shape = g.shape(node);
+  step.dtype = g.dtype(result);
+  const ir::Shape& shape = g.shape(result);
   const int rank = shape.rank();
   step.m = shape[rank - 2].value();
   step.n = shape[rank - 1].value();
-  step.k = g.shape(g.operands(node)[0])[rank - 1].value();
+  step.k = g.shape(factors[0])[rank - 1].value();
   for (int i = 0; i < rank - 2; ++i) step.batch.push_back(shape[i].value());
   auto operand = [&](Value v) {
     const ir::View& view = *views[v.id];
@@ -122,13 +136,43 @@ Executable::Step Executable::matmul_step(const ir::Graph& g, Value node,
     for (int i = 0; i < rank - 2; ++i) o.batch.push_back(at(i));
     return o;
   };
-  step.operands = {operand(g.operands(node)[0]), operand(g.operands(node)[1]), operand(node)};
+  step.operands = {operand(factors[0]), operand(factors[1]), operand(result)};
+  if (adds_bias) {
+    const ir::View& view = *views[sum.bias.id];
+    step.operands.push_back({places_[view.base.id], view.offset.value() * size_of(step.dtype), {}, 0, 0});
+  }
   return step;
 }
 
+/// The buffers that a run works on.
+class Executable::Memory {
+ public:
+  Memory(const Executable& executable, Device& device, std::span<const TensorView> inputs) : inputs_(inputs) {
+    const std::shared_ptr<Stream>& stream = device.stream();
+    for (const TensorView& input : inputs) input.buffer->use_on(stream);
+    outputs_.reserve(executable.output_bytes_.size());
+    for (std::int64_t bytes : executable.output_bytes_) outputs_.push_back(Buffer::allocate(bytes, device));
+    if (executable.arena_bytes_ != 0) arena_ = Buffer::allocate(executable.arena_bytes_, device);
+  }
+
+  std::byte* address(const Place& p) const {
+    if (p.kind == Place::Kind::input) return inputs_[static_cast<std::size_t>(p.index)].data;
+    return p.kind == Place::Kind::output ? outputs_[static_cast<std::size_t>(p.index)]->data()
+                                         : arena_->data() + p.index;
+  }
+  const std::shared_ptr<Buffer>& buffer(const Place& p) const {
+    return p.kind == Place::Kind::input ? inputs_[static_cast<std::size_t>(p.index)].buffer
+                                        : outputs_[static_cast<std::size_t>(p.index)];
+  }
+
+ private:
+  std::span<const TensorView> inputs_;
+  std::vector<std::shared_ptr<Buffer>> outputs_;
+  std::shared_ptr<Buffer> arena_;
+};
+
 /// One library call per index of the outer batch axes; the innermost one is the library's.
-template <class Address>
-void Executable::run_matmul(const Step& step, const Address& address) {
+void Executable::run_matmul(Device& device, const Step& step, const Memory& memory) {
   const std::size_t outer = step.batch.empty() ? 0 : step.batch.size() - 1;
   const std::int64_t inner = step.batch.empty() ? 1 : step.batch.back();
   std::int64_t calls = 1;
@@ -137,60 +181,50 @@ void Executable::run_matmul(const Step& step, const Address& address) {
   for (std::int64_t call = 0; call < calls; ++call) {
     auto place = [&](const Operand& o) {
       std::int64_t elements = 0, rest = call;
-      for (std::size_t i = outer; i-- > 0; rest /= step.batch[i])
+      for (std::size_t i = o.batch.empty() ? 0 : outer; i-- > 0; rest /= step.batch[i])
         elements += rest % step.batch[i] * o.batch[i];
-      return address(o.place) + o.offset + elements * size;
+      return memory.address(o.place) + o.offset + elements * size;
     };
     auto batch_stride = [](const Operand& o) { return o.batch.empty() ? 0 : o.batch.back(); };
     const Operand &a = step.operands[0], &b = step.operands[1], &c = step.operands[2];
-    matmul(step.dtype, {inner, step.m, step.n, step.k}, {place(a), batch_stride(a), a.row, a.column},
-           {place(b), batch_stride(b), b.row, b.column}, {place(c), batch_stride(c), c.row, c.column});
+    device.run_matmul({step.dtype,
+                       {inner, step.m, step.n, step.k},
+                       {place(a), batch_stride(a), a.row, a.column},
+                       {place(b), batch_stride(b), b.row, b.column},
+                       {place(c), batch_stride(c), c.row, c.column},
+                       step.operands.size() > 3 ? place(step.operands[3]) : nullptr});
   }
 }
 
-void Executable::launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params) {
-  const Scratch shared(step.shared_scratch ? step.scratch_bytes : 0);
-  for (std::int64_t phase = 0; phase < step.phases; ++phase) {
-    if (step.phase_offset >= 0) put_param(params, step.phase_offset, phase);
-    parallel_for(0, step.units, step.grain, [&](std::int64_t begin, std::int64_t end) {
-      const Scratch own(step.shared_scratch ? 0 : step.scratch_bytes);
-      entry(params.data(), begin, end, step.shared_scratch ? shared.data() : own.data());
-    });
-  }
+void Executable::check(Device& device, Kernels kernels) const {
+  for (const Step& step : steps_)
+    if (step.kernel >= 0) device.check_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)]);
 }
 
-std::vector<TensorView> Executable::run(std::span<const TensorView> inputs,
-                                        std::span<const std::shared_ptr<const LoadedKernel>> kernels) const {
-  std::vector<std::shared_ptr<Buffer>> outputs;
-  for (std::int64_t bytes : output_bytes_) outputs.push_back(Buffer::allocate(bytes));
-  const std::shared_ptr<Buffer> arena = arena_bytes_ != 0 ? Buffer::allocate(arena_bytes_) : nullptr;
-  auto address = [&](const Place& p) -> std::byte* {
-    if (p.kind == Place::Kind::input) return inputs[static_cast<std::size_t>(p.index)].data;
-    if (p.kind == Place::Kind::output) return outputs[static_cast<std::size_t>(p.index)]->data();
-    return arena->data() + p.index;
-  };
-  std::vector<std::byte> params;
+std::vector<TensorView> Executable::run(Device& device, std::span<const TensorView> inputs,
+                                        Kernels kernels) const {
+  const Memory memory(*this, device, inputs);
+  constexpr std::size_t usual_bytes = 1024;
+  alignas(std::max_align_t) std::array<std::byte, usual_bytes> usual;
+  std::vector<std::byte> large(most_param_bytes_ > usual_bytes ? most_param_bytes_ : 0);
   for (const Step& step : steps_) {
-    if (step.kernel >= 0) {
-      params = step.params;
-      for (const Step::Pointer& p : step.pointers) put_param(params, p.offset, address(p.place));
-      launch(step, host_entry(*kernels[static_cast<std::size_t>(step.kernel)]), params);
-    } else {
-      run_matmul(step, address);
+    if (step.kernel < 0) {
+      run_matmul(device, step, memory);
+      continue;
     }
+    const std::span<std::byte> params(large.empty() ? usual.data() : large.data(), step.params.size());
+    std::ranges::copy(step.params, params.begin());
+    for (const Step::Pointer& p : step.pointers) {
+      std::byte* const address = memory.address(p.place);
+      std::memcpy(params.data() + p.offset, &address, sizeof address);
+    }
+    device.run_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)], params);
   }
   std::vector<TensorView> results;
-  for (const Result& r : results_) {
-    TensorView view;
-    const bool of_input = r.place.kind == Place::Kind::input;
-    view.buffer = of_input ? inputs[static_cast<std::size_t>(r.place.index)].buffer
-                           : outputs[static_cast<std::size_t>(r.place.index)];
-    view.data = address(r.place) + r.offset * size_of(r.dtype);
-    view.dtype = r.dtype;
-    view.shape = r.shape;
-    view.strides = r.strides;
-    results.push_back(std::move(view));
-  }
+  results.reserve(results_.size());
+  for (const Result& r : results_)
+    results.push_back({memory.buffer(r.place), memory.address(r.place) + r.offset * size_of(r.dtype), r.dtype,
+                       r.shape, r.strides});
   return results;
 }
 

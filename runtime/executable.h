@@ -1,4 +1,4 @@
-// A program bound to concrete shapes on the CPU: a list of launches over buffers placed by their lifetimes.
+// A program bound to concrete shapes: a list of launches over buffers placed by their lifetimes.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,9 @@
 
 #include "codegen/source.h"
 #include "passes/partition.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/buffer.h"
 #include "runtime/program.h"
+#include "runtime/steps.h"
 
 namespace sinter::runtime {
 
@@ -21,13 +22,18 @@ struct PlannedGroup {
 
 class Executable {
  public:
-  /// All lengths are numbers. `views` are passes::memory_views of the graph.
+  using Kernels = std::span<const std::shared_ptr<const LoadedKernel>>;
+
+  /// All lengths are numbers. `views` are passes::memory_views of the graph. Needs no device. Throws
+  /// UnsupportedError for a kernel of more blocks than a launch can have.
   Executable(const ir::Graph& graph, std::span<const PlannedGroup> groups,
              const std::vector<std::optional<ir::View>>& views);
 
-  /// Runs with compiled kernels, one per group that has a kernel, in order.
-  std::vector<TensorView> run(std::span<const TensorView> inputs,
-                              std::span<const std::shared_ptr<const LoadedKernel>> kernels) const;
+  /// Throws DeviceError for kernels, one per group that has one, in order, that the device cannot launch.
+  void check(Device& device, Kernels kernels) const;
+
+  /// Runs with them, on inputs that are on the device.
+  std::vector<TensorView> run(Device& device, std::span<const TensorView> inputs, Kernels kernels) const;
 
   int launches() const { return static_cast<int>(steps_.size()); }
   /// Bytes of outputs and intermediate values that are in memory at once.
@@ -47,20 +53,17 @@ class Executable {
   };
   struct Step {
     int kernel = -1;  // into the kernels; -1 for a product
+    KernelLaunch launch;
     std::vector<std::byte> params;
     struct Pointer {
       int offset;
       Place place;
     };
     std::vector<Pointer> pointers;
-    std::int64_t units = 0, grain = 1;
-    std::size_t scratch_bytes = 0;
-    bool shared_scratch = false;
-    int phases = 1, phase_offset = -1;  // -1: the kernel does not ask for the phase
     DType dtype = DType::f32;
     std::vector<std::int64_t> batch;  // lengths of the batch axes
     std::int64_t m = 0, n = 0, k = 0;
-    std::vector<Operand> operands;  // left, right, result
+    std::vector<Operand> operands;  // left, right, result, and the bias if there is one
   };
   struct Result {
     Place place;
@@ -68,14 +71,13 @@ class Executable {
     DType dtype;
     std::vector<std::int64_t> shape, strides;
   };
+  class Memory;  // of one run
 
   void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
                     const std::vector<std::optional<ir::View>>& views);
   Step kernel_step(const PlannedGroup& planned, int kernel) const;
-  static void launch(const Step& step, HostKernel::Entry entry, std::vector<std::byte>& params);
-  template <class Address>
-  static void run_matmul(const Step& step, const Address& address);
-  Step matmul_step(const ir::Graph& graph, ir::Value node,
+  static void run_matmul(Device& device, const Step& step, const Memory& memory);
+  Step matmul_step(const ir::Graph& graph, const passes::Group& group,
                    const std::vector<std::optional<ir::View>>& views) const;
 
   std::vector<Place> places_;  // per node
@@ -83,6 +85,7 @@ class Executable {
   std::vector<Result> results_;
   std::vector<std::int64_t> output_bytes_;
   std::int64_t arena_bytes_ = 0, peak_bytes_ = 0;
+  std::size_t most_param_bytes_ = 0;
 };
 
 }  // namespace sinter::runtime

@@ -7,6 +7,7 @@
 #include "ir/base/log.h"
 #include "ir/evaluate_typed.h"
 #include "passes/pipeline.h"
+#include "runtime/kernel_cache.h"
 #include "runtime/program_impl.h"
 
 namespace sinter::runtime {
@@ -57,7 +58,7 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   }
   if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
   if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
-  if (p.options.target.backend != codegen::Backend::cpu || !p.optimized.symbols().empty()) return program;
+  if (!p.optimized.symbols().empty()) return program;
   std::vector<PlannedGroup> groups;
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const int k = p.kernel_of[i];
@@ -65,28 +66,41 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
                       k < 0 ? nullptr : &p.sources[static_cast<std::size_t>(k)]});
   }
   p.executable = std::make_unique<Executable>(p.optimized, groups, p.views);
+  for (Value v : p.optimized.inputs()) p.input_shapes.push_back(p.optimized.shape(v).values());
+  p.range = lasting_name(p.captured.name());
   return program;
 }
 
+Device& Program::runs_on() const {
+  return device({impl_->options.target.backend, impl_->options.ordinal});
+}
+
 void Program::prepare() const {
-  std::scoped_lock lock(impl_->compiling);
+  if (impl_->compiled.load(std::memory_order_acquire)) return;
+  const std::scoped_lock lock(impl_->compiling);
   if (impl_->compiled) return;
   std::vector<KernelSpec> specs;
   for (const codegen::KernelSource& s : impl_->sources)
-    specs.push_back({s.name, s.text, s.header + s.text, s.name, s.target});
-  impl_->compiled_kernels = kernel_cache().get_or_compile(specs);
-  impl_->compiled = true;
+    specs.push_back({s.name, s.text, s.header + s.text, s.name, s.target, impl_->options.ordinal});
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels = kernel_cache().get_or_compile(specs);
+  if (impl_->executable) impl_->executable->check(runs_on(), kernels);
+  impl_->compiled_kernels = std::move(kernels);
+  impl_->compiled.store(true, std::memory_order_release);
 }
 
 namespace {
 
-void check_inputs(const ir::Graph& g, std::span<const TensorView> inputs) {
+void check_inputs(const Program::Impl& p, const Device& device, std::span<const TensorView> inputs) {
+  const ir::Graph& g = p.optimized;
   if (inputs.size() != g.inputs().size())
     fail<ValueError>("{}: takes {} tensors, got {}", g.name(), g.inputs().size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Value v = g.inputs()[i];
-    if (inputs[i].dtype != g.dtype(v) || inputs[i].shape != g.shape(v).values())
+    if (inputs[i].dtype != g.dtype(v) || inputs[i].shape != p.input_shapes[i])
       fail<ValueError>("{}: input {} must be {}{}", g.name(), i, name(g.dtype(v)), g.shape(v).str());
+    if (&inputs[i].buffer->device() != &device)
+      fail<DeviceError>("{}: runs on {}, and input {} is on {}; move it with to()", g.name(), device.name(),
+                        i, inputs[i].buffer->device().name());
   }
 }
 
@@ -129,18 +143,33 @@ std::vector<TensorView> evaluate(const ir::Graph& g, std::span<const TensorView>
 
 }  // namespace
 
+namespace {
+
+/// What runs while it lives, under one name in profilers.
+class Range {
+ public:
+  Range(Device& device, const char* name) : device_(device) { device.begin_range(name); }
+  ~Range() { device_.end_range(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  Device& device_;
+};
+
+}  // namespace
+
 std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   const Impl& p = *impl_;
-  if (!p.executable) {
-    if (const std::vector<std::string> symbols = p.captured.symbols(); !symbols.empty())
-      fail<ValueError>("{}: the length {} has no value; give one to run", p.captured.name(), symbols[0]);
-    fail<DeviceError>("{}: was generated for {}, which this build can print for but not run on",
-                      p.captured.name(), p.options.target.arch);
-  }
-  check_inputs(p.optimized, inputs);
-  if (!p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
+  if (!p.executable)
+    fail<ValueError>("{}: the length {} has no value; give one to run", p.captured.name(),
+                     p.captured.symbols()[0]);
+  Device& on = runs_on();
+  check_inputs(p, on, inputs);
+  if (on.is_cpu() && !p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
   prepare();
-  return p.executable->run(inputs, p.compiled_kernels);
+  const Range range(on, p.range);
+  return p.executable->run(on, inputs, p.compiled_kernels);
 }
 
 const ir::Graph& Program::captured() const {

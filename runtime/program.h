@@ -38,6 +38,7 @@ struct InputLayout {
 struct ProgramOptions {
   Numerics numerics = Numerics::standard;
   codegen::Target target = codegen::Target::cpu();
+  int ordinal = 0;  // of the GPU that it runs on
   /// One per input; empty: all inputs are contiguous and aligned.
   std::vector<InputLayout> layouts;
 };
@@ -78,6 +79,8 @@ class Program {
   std::string explain_json() const;
   /// Generated source of every distinct kernel.
   std::string source() const;
+  /// The device that run() takes its inputs on. Throws DeviceError, with the reason, where it cannot be used.
+  Device& runs_on() const;
   ~Program();
 
   /// What it consists of (runtime/program_impl.h), for tests that run its kernels in other ways.

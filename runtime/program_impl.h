@@ -1,6 +1,7 @@
 // What a Program consists of; shared by its building, running and explaining.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "codegen/lower.h"
@@ -15,13 +16,15 @@ struct Program::Impl {
   ProgramOptions options;
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
   passes::Partition partition;
-  std::vector<codegen::Kernel> kernels;        // of the groups that have one, in order
-  std::vector<codegen::KernelSource> sources;  // of the kernels
-  std::vector<int> kernel_of;                  // per group; -1 for products
-  std::unique_ptr<Executable> executable;      // none while lengths have no values, or for other devices
+  std::vector<codegen::Kernel> kernels;                 // of the groups that have one, in order
+  std::vector<codegen::KernelSource> sources;           // of the kernels
+  std::vector<int> kernel_of;                           // per group; -1 for products
+  std::vector<std::vector<std::int64_t>> input_shapes;  // where lengths have values
+  const char* range = "";                               // its name for profilers
+  std::unique_ptr<Executable> executable;               // none while lengths have no values
 
   mutable std::mutex compiling;
-  mutable bool compiled = false;
+  mutable std::atomic<bool> compiled = false;
   mutable std::vector<std::shared_ptr<const LoadedKernel>> compiled_kernels;
 };
 

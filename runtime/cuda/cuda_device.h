@@ -28,6 +28,12 @@ class CudaDevice final : public Device {
   void copy_from_peer(void* to, Device& peer, const void* from, std::int64_t bytes) override;
   void fill(void* to, std::uint64_t bits, int size, std::int64_t count) override;
   void check_reach(const void* address) override;
+  void check_kernel(const KernelLaunch& launch, const LoadedKernel& kernel) override;
+  void run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
+                  std::span<std::byte> params) override;
+  void run_matmul(const MatmulLaunch& launch) override;
+  void begin_range(const char* name) override;
+  void end_range() override;
 
   int ordinal() const { return id().ordinal; }
   const Gpu& gpu() const { return gpu_; }

@@ -1,6 +1,7 @@
 // Functions that make tensors.
 //
-// zeros, ones, full, arange, linspace and eye make no memory: they become part of the program that uses them.
+// zeros, ones, full, arange, linspace and eye make no memory: they become part of the program that uses them,
+// and run on its device; by themselves they are on the default device, or where to() moves them.
 // rand and randn draw when they are called; inside a compiled function, on each of its runs. Lengths must not
 // be negative (ShapeError). The last parameter, `where`, is the line for messages and is not meant to be
 // given.
@@ -48,27 +49,30 @@ void manual_seed(std::int64_t seed);
 
 namespace frontend {
 /// A contiguous tensor with a copy of the elements; ShapeError when their number is not that of the shape.
-Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape, const Where& where);
+Tensor copy_in(const void* elements, std::int64_t count, DType dtype, const Shape& shape,
+               const Device& device, const Where& where);
 }  // namespace frontend
 
-/// A copy of `elements` in row-major order. T is the C++ type of a dtype.
+/// A copy of `elements`, which are in row-major order, on the device. T is the C++ type of a dtype.
 template <class T>
-Tensor from_span(std::span<const T> elements, const Shape& shape, Where where = Where::current()) {
+Tensor from_span(std::span<const T> elements, const Shape& shape, const Device& device = Device{},
+                 Where where = Where::current()) {
   return frontend::copy_in(elements.data(), static_cast<std::int64_t>(elements.size()), dtype_of<T>, shape,
-                           where);
+                           device, where);
 }
 
-/// A copy of `elements` in row-major order.
+/// A copy of `elements`, which are in row-major order, on the device.
 ///
 ///     from_vector<float>({1, 2, 3, 4}, {2, 2})
 template <class T>
-Tensor from_vector(const std::vector<T>& elements, const Shape& shape, Where where = Where::current()) {
+Tensor from_vector(const std::vector<T>& elements, const Shape& shape, const Device& device = Device{},
+                   Where where = Where::current()) {
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no elements to copy from
     const std::vector<unsigned char> bytes(elements.begin(), elements.end());
     return frontend::copy_in(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::boolean, shape,
-                             where);
+                             device, where);
   } else {
-    return from_span<T>(elements, shape, where);
+    return from_span<T>(elements, shape, device, where);
   }
 }
 /// The same with one axis.
@@ -79,8 +83,10 @@ Tensor from_vector(const std::vector<T>& elements) {
 
 /// A tensor over memory of yours, used in place: `data` is the address of the element (0, ..., 0), and
 /// strides count elements and may be negative or 0. `deleter`, which may be empty, is called with `data` once
-/// no tensor uses the memory; until then its contents must not change. Throws ValueError for an address that
-/// is null or not a multiple of the element's size, ShapeError for strides that do not fit the shape.
+/// no tensor uses the memory; until then its contents must not change. On a GPU the memory must be ready for
+/// the stream of the moment (see StreamScope), on which work may still be under way when `deleter` is called.
+/// Throws ValueError for an address that is null or not a multiple of the element's size, ShapeError for
+/// strides that do not fit the shape, DeviceError for memory that the device does not reach.
 Tensor from_device(void* data, const Shape& shape, const Shape& strides, DType dtype,
                    std::function<void(void*)> deleter = {}, const Device& device = Device{},
                    Where where = Where::current());
