@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "passes/join_bias.h"
 #include "runtime/kernel_params.h"
 #include "runtime/matmul.h"
 #include "runtime/program_impl.h"
@@ -69,7 +70,7 @@ class Run {
       if (p_.kernel_of[i] >= 0)
         run_kernel(static_cast<std::size_t>(p_.kernel_of[i]));
       else
-        run_matmul(group.outputs[0]);
+        run_matmul(group);
     }
     std::vector<runtime::TensorView> results;
     for (const ir::Output& out : g_.outputs()) results.push_back(view_of(out.value));
@@ -111,15 +112,32 @@ class Run {
     run_launch(launch);
   }
 
-  void run_matmul(Value node) {
-    const ir::Array a = array_of(view_of(g_.operands(node)[0])), b = array_of(view_of(g_.operands(node)[1]));
-    const runtime::TensorView c = view_of(node);
+  void run_matmul(const passes::Group& group) {
+    const bool adds_bias = group.nodes.size() > 1;
+    const passes::BiasedProduct sum = adds_bias ? *passes::biased_product(g_, group.outputs[0])
+                                                : passes::BiasedProduct{group.outputs[0], {}};
+    const auto operand = [&](std::size_t i) { return array_of(view_of(g_.operands(sum.product)[i])); };
+    const ir::Array a = operand(0), b = operand(1);
+    const runtime::TensorView c = view_of(group.outputs[0]);
     const std::size_t rank = c.shape.size();
     const std::int64_t m = c.shape[rank - 2], n = c.shape[rank - 1], k = a.shape[rank - 1];
     std::int64_t batch = 1;
     for (std::size_t i = 0; i + 2 < rank; ++i) batch *= c.shape[i];
     runtime::matmul(c.dtype, {batch, m, n, k}, {a.data.data(), m * k, k, 1}, {b.data.data(), k * n, n, 1},
                     {c.data, m * n, n, 1});
+    if (adds_bias) add_row(c, sum.bias);
+  }
+
+  /// A bias is one row, repeated.
+  void add_row(const runtime::TensorView& to, Value bias) const {
+    runtime::TensorView row = view_of(bias);
+    row.shape = {to.shape.back()};
+    row.strides = {1};
+    const ir::Array added = array_of(row);
+    ir::Array sums = array_of(to);
+    for (std::int64_t i = 0; i < sums.elements(); ++i)
+      sums.set(i, ir::Scalar::from_real(to.dtype, sums.at(i).real() + added.at(i % added.elements()).real()));
+    std::memcpy(to.data, sums.data.data(), sums.data.size());
   }
 
   const runtime::Program::Impl& p_;
