@@ -19,10 +19,11 @@ struct DeviceDescription {
   int registers_per_processor = 0;
 };
 
-/// The description of a target; throws ValueError for an unknown architecture, naming the known ones.
+/// The description of a target; of "compute_NN", which is PTX for newer GPUs than sm_NN, that of sm_NN.
+/// Throws ValueError for an unknown architecture, naming the known ones.
 const DeviceDescription& describe(const Target& target);
 
-/// "sm_75", ..., "sm_120", as `--arch` takes them.
+/// "sm_75", ..., "sm_121", as `--arch` takes them.
 std::vector<std::string> known_architectures();
 
 }  // namespace sinter::codegen

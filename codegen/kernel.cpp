@@ -69,7 +69,7 @@ ir::Dim Kernel::row_length() const {
   return n;
 }
 
-ir::Dim Kernel::bytes(bool written) const {
+std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
   // Elements that an address reaches: the product of the extents of the axes that occur in it.
   std::vector<ir::Dim> touched(buffers.size(), ir::Dim(0));
   auto touch = [&](int buffer, const Affine& address) {
@@ -83,9 +83,14 @@ ir::Dim Kernel::bytes(bool written) const {
   else
     for (const KernelValue& v : values)
       if (v.kind == Kind::load) touch(v.buffer, v.address);
-  ir::Dim total(0);
   for (std::size_t i = 0; i < buffers.size(); ++i)
-    total = total + touched[i] * ir::Dim(size_of(buffers[i].dtype));
+    touched[i] = touched[i] * ir::Dim(size_of(buffers[i].dtype));
+  return touched;
+}
+
+ir::Dim Kernel::bytes(bool written) const {
+  ir::Dim total(0);
+  for (const ir::Dim& bytes : buffer_bytes(written)) total = total + bytes;
   return total;
 }
 

@@ -74,6 +74,8 @@ struct Kernel {
   ir::Dim row_length() const;
   /// Bytes that one run must move at least: each buffer's elements that it touches, once.
   ir::Dim bytes(bool written) const;
+  /// The same for each buffer by itself.
+  std::vector<ir::Dim> buffer_bytes(bool written) const;
   /// The IR as text, for people and tests.
   std::string str() const;
 };

@@ -16,6 +16,15 @@ std::string Program::json() const {
 std::string Program::source() const {
   return impl_->source();
 }
+std::string Program::compile_report() const {
+  return impl_->compile_report();
+}
+std::string Program::compile_json() const {
+  return impl_->compile_json();
+}
+std::string Program::ptx() const {
+  return impl_->ptx();
+}
 int Program::launches() const {
   return impl_->launches();
 }

@@ -10,9 +10,9 @@ namespace sinter::frontend {
 codegen::Target parse_target(const Target& target) {
   const std::string& name = target.name;
   if (name == "cpu") return codegen::Target::cpu();
-  std::string_view digits(name);
-  if (digits.starts_with("sm_")) {
-    digits.remove_prefix(3);
+  for (const std::string_view prefix : {"sm_", "compute_"}) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view digits = std::string_view(name).substr(prefix.size());
     const bool is_capability =
         digits.size() >= 2 && digits.size() <= 4 && std::isdigit(digits[0]) &&
         std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isalnum(c); });

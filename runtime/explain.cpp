@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/base/check.h"
+#include "runtime/kernel_report.h"
 #include "runtime/program_impl.h"
 
 namespace sinter::runtime {
@@ -36,6 +37,26 @@ Json gemm_json(const ir::Graph& g, const passes::Group& group) {
 
 ir::Dim bytes_of(const ir::Graph& g, Value v) {
   return g.shape(v).elements() * ir::Dim(size_of(g.dtype(v)));
+}
+
+Json accesses_json(const KernelReport& report, bool stores) {
+  Json list = Json::array();
+  for (const TensorAccesses& a : report.accesses)
+    if (a.is_store == stores) list.push_back({{"tensor", a.tensor}, {"bytes", a.bytes}, {"count", a.count}});
+  return list;
+}
+
+void add_report(Json& kernel, const KernelReport& report) {
+  const auto& used = report.resources;
+  kernel["registers"] = used ? Json(used->registers) : Json();
+  kernel["spill_bytes"] = used ? Json(used->spill_bytes) : Json();
+  kernel["stack_bytes"] = used ? Json(used->stack_bytes) : Json();
+  kernel["shared_bytes"] = used ? Json(used->shared_bytes) : Json();
+  kernel["load_bytes"] = report.load_bytes;
+  kernel["store_bytes"] = report.store_bytes;
+  kernel["loads"] = accesses_json(report, false);
+  kernel["stores"] = accesses_json(report, true);
+  kernel["compile_ms"] = report.compile_ms;
 }
 
 }  // namespace
@@ -73,6 +94,10 @@ int Program::eager_launches() const {
 }
 
 std::string Program::explain_json() const {
+  return as_json({});
+}
+
+std::string Program::as_json(const std::vector<KernelReport>& reports) const {
   const Impl& p = *impl_;
   Json kernels = Json::array(), gemms = Json::array(), boundaries = Json::array();
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
@@ -92,6 +117,7 @@ std::string Program::explain_json() const {
                        {"bytes_read", number(k.bytes(false))},
                        {"bytes_written", number(k.bytes(true))},
                        {"id", id(i)}});
+    if (!reports.empty()) add_report(kernels.back(), reports[static_cast<std::size_t>(p.kernel_of[i])]);
   }
   for (const passes::Boundary& b : p.partition.boundaries)
     boundaries.push_back({{"from", id(static_cast<std::size_t>(b.from))},

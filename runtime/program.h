@@ -50,6 +50,8 @@ struct GroupSummary {
   ir::Dim bytes_read, bytes_written;  // each buffer's elements that are touched, once
 };
 
+struct KernelReport;
+
 class Program {
  public:
   /// Runs the passes, fuses, and prints kernels; compiles nothing yet. Throws UnsupportedError where a target
@@ -81,6 +83,16 @@ class Program {
   std::string source() const;
   /// The device that run() takes its inputs on. Throws DeviceError, with the reason, where it cannot be used.
   Device& runs_on() const;
+
+  /// What NVRTC makes of the kernels, which are compiled anew; needs no GPU. All four throw ValueError for a
+  /// program that is not for a CUDA target, and what report_kernels() throws.
+  std::vector<KernelReport> kernel_reports() const;
+  /// Registers, spills, shared memory, widths of loads and stores, milliseconds per kernel; for people.
+  std::string compile_report() const;
+  /// The JSON of explain_json() with what is known of each kernel once it is compiled.
+  std::string compile_json() const;
+  /// PTX of every distinct kernel.
+  std::string ptx() const;
   ~Program();
 
   /// What it consists of (runtime/program_impl.h), for tests that run its kernels in other ways.
@@ -89,6 +101,8 @@ class Program {
 
  private:
   Program();
+  /// `reports` are empty, or one per kernel.
+  std::string as_json(const std::vector<KernelReport>& reports) const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -139,6 +139,8 @@ std::string architecture_for(int capability) {
       best = name;
     }
   }
+  // Machine code serves the later GPUs of its major alone.
+  if (best_number / 10 != capability / 10 && best_number > 0) best = fmt::format("compute_{}", best_number);
   return best;
 }
 

@@ -32,7 +32,8 @@ std::string capability_fault(int capability);
 const CudaState& state();
 
 /// The architecture that code for a compute capability (90: 9.0) is generated for: its own, with its suffix
-/// where there is one, else the newest known one that its driver can run.
+/// where there is one; the newest known one of the same major that is not newer; else "compute_NN", PTX of
+/// the newest known one, which the driver compiles.
 std::string architecture_for(int capability);
 
 }  // namespace sinter::runtime::cuda

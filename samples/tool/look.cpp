@@ -56,21 +56,21 @@ void source(const LookOptions& options) {
   const sinter::Target target = options.target.chosen();
   if (options.ptx && target.name == "cpu")
     throw sinter::ValueError("--ptx: CPU kernels have none; add --target cuda");
-  if (options.ptx)
-    throw sinter::UnsupportedError(
-        "--ptx: PTX is made by NVRTC, which comes with the CUDA backend, and this build has none; without "
-        "--ptx the "
-        "CUDA source is printed");
-  const std::string text = options.program().source();
-  print(options.subject.json ? Json{{"target", target.name}, {"source", text}}.dump(2) + "\n" : text);
+  const sinter::Program program = options.program();
+  const std::string text = options.ptx ? program.ptx() : program.source();
+  const char* const key = options.ptx ? "ptx" : "source";
+  print(options.subject.json ? Json{{"target", target.name}, {key, text}}.dump(2) + "\n" : text);
 }
 
-void compile(const LookOptions& options) {
-  open_one(options.what, options.subject.choices());  // the user's own mistakes first
-  throw sinter::UnsupportedError(
-      "compile: reports what NVRTC makes of the CUDA kernels; NVRTC comes with the CUDA backend, and this "
-      "build has "
-      "none. `sinter source --target cuda` prints the source, `sinter bench` times the CPU kernels");
+void compile(LookOptions options) {
+  if (options.target.target == "cpu")
+    throw sinter::ValueError(
+        "compile: shows what NVRTC makes of CUDA kernels; `sinter source --target cpu` prints the CPU "
+        "kernels, "
+        "`sinter bench` times them");
+  options.target.target = "cuda";
+  const sinter::Program program = options.program();
+  print(options.subject.json ? program.compile_json() + "\n" : program.compile_report());
 }
 
 }  // namespace

@@ -134,15 +134,79 @@ TEST_CASE("dot shows the graph at every stage, on standard output or in a file")
   CHECK(tool_json({"dot", "softmax", "--json"})["dot"] == tool_output({"dot", "softmax"}));
 }
 
-TEST_CASE("what only the CUDA backend can say is refused in words") {
-  const ToolRun ptx = run_tool({"source", "gelu", "--target", "cuda", "--ptx"});
-  CHECK(ptx.exit_code == 1);
-  CHECK(ptx.out.empty());
-  CHECK_THAT(ptx.err, ContainsSubstring("CUDA backend"));
-  const ToolRun compile = run_tool({"compile", "gelu"});
+namespace {
+
+/// Compiling needs the CUDA backend and NVRTC, but no GPU.
+void need_nvrtc() {
+  const ToolRun run = run_tool({"compile", "gelu", "--set", "rows=8", "--set", "cols=8"});
+  if (run.exit_code != 0) SINTER_SKIP("no NVRTC: " + run.err);
+}
+
+}  // namespace
+
+TEST_CASE("compile shows what each kernel uses, in words and as JSON") {
+  need_nvrtc();
+  const std::string text = tool_output({"compile", "gelu", "--arch", "sm_80"});
+  CHECK_THAT(text, ContainsSubstring("gelu for sm_80 by NVRTC"));
+  CHECK_THAT(text, ContainsSubstring("1 x 16"));
+
+  const auto facts = tool_json({"compile", "gelu", "--arch", "sm_90a", "--json"});
+  CHECK(keys(facts) == std::vector<std::string>{"boundaries", "eager_launches", "gemms", "kernels",
+                                                "launches", "peak_bytes"});
+  REQUIRE(facts["kernels"].size() == 1);
+  const auto& kernel = facts["kernels"][0];
+  for (const char* key : {"name", "ops", "schedule", "bytes_read", "bytes_written"}) {
+    INFO(key);
+    CHECK(kernel.contains(key));
+  }
+  CHECK(kernel["registers"] > 8);
+  CHECK(kernel["registers"] < 64);
+  CHECK(kernel["spill_bytes"] == 0);
+  CHECK(kernel["shared_bytes"] == 0);
+  CHECK(kernel["load_bytes"] == 16);
+  CHECK(kernel["store_bytes"] == 16);
+  CHECK(kernel["loads"] == nlohmann::json::parse(R"([{"tensor": "in0", "bytes": 16, "count": 1}])"));
+  CHECK(kernel["stores"] == nlohmann::json::parse(R"([{"tensor": "out0", "bytes": 16, "count": 1}])"));
+  CHECK(kernel["compile_ms"] > 1);
+}
+
+TEST_CASE("compile takes lengths without a value, and an architecture of PTX") {
+  need_nvrtc();
+  const auto open = tool_json({"compile", "gelu", "--set", "rows=M", "--set", "cols=N", "--json"});
+  CHECK(open["kernels"][0]["registers"] > 8);
+  const auto ptx = tool_json({"compile", "gelu", "--arch", "compute_90", "--json"});
+  CHECK(ptx["kernels"][0]["registers"].is_null());
+  CHECK(ptx["kernels"][0]["load_bytes"] == 16);
+}
+
+TEST_CASE("source --ptx prints what NVRTC makes of the source") {
+  need_nvrtc();
+  const std::string ptx = tool_output({"source", "gelu", "--arch", "sm_90a", "--ptx"});
+  CHECK_THAT(ptx, ContainsSubstring(".target sm_90a"));
+  CHECK_THAT(ptx, ContainsSubstring(".entry fused_"));
+  const auto json = tool_json({"source", "gelu", "--arch", "sm_90a", "--ptx", "--json"});
+  CHECK(json["target"] == "sm_90a");
+  CHECK_THAT(json["ptx"].get<std::string>(), ContainsSubstring(".target sm_90a"));
+}
+
+TEST_CASE("what only NVRTC can say is refused in words without it, and for the CPU") {
+  const std::vector<std::vector<std::string>> commands{{"compile", "gelu"},
+                                                       {"source", "gelu", "--target", "cuda", "--ptx"}};
+  for (const auto& command : commands) {
+    const ToolRun run = run_tool(command, {{"SINTER_NVRTC", "/nowhere"}});
+    CHECK(run.exit_code == 1);
+    CHECK(run.out.empty());
+    CHECK_THAT(run.err, ContainsSubstring("NVRTC"));
+    // A build with the CUDA backend has searched.
+    if (run.err.find("this build has none") == std::string::npos)
+      CHECK_THAT(run.err, ContainsSubstring("/nowhere"));
+  }
+  const ToolRun compile = run_tool({"compile", "gelu", "--target", "cpu"});
   CHECK(compile.exit_code == 1);
-  CHECK(compile.out.empty());
-  CHECK_THAT(compile.err, ContainsSubstring("CUDA backend"));
+  CHECK_THAT(compile.err, ContainsSubstring("CUDA kernels"));
+  const ToolRun ptx = run_tool({"source", "gelu", "--target", "cpu", "--ptx"});
+  CHECK(ptx.exit_code == 1);
+  CHECK_THAT(ptx.err, ContainsSubstring("--target cuda"));
 }
 
 TEST_CASE("numeric modes are chosen on the command line or by the setting") {

@@ -16,7 +16,8 @@ namespace runtime {
 class Program;
 }
 
-/// What code is generated for: "cpu", or an NVIDIA architecture such as "sm_90a". Neither needs to be there.
+/// What code is generated for: "cpu", or an NVIDIA architecture: "sm_90a", or "compute_90" for PTX, which
+/// serves newer GPUs too. Neither needs to be there.
 struct Target {
   explicit Target(std::string name = "cpu") : name(std::move(name)) {}
   std::string name;
@@ -53,6 +54,15 @@ class Program {
   std::string json() const;
   /// The generated source of every distinct kernel.
   std::string source() const;
+  /// What NVRTC makes of the kernels of a program for a CUDA target, with no GPU needed: a table of
+  /// registers, spills, shared memory, counts and widths of loads and stores, milliseconds of compilation.
+  /// These three throw ValueError for other targets, DeviceError without NVRTC, UnsupportedError in a build
+  /// without CUDA.
+  std::string compile_report() const;
+  /// The same as JSON, with the keys of `sinter compile --json`.
+  std::string compile_json() const;
+  /// The PTX of every distinct kernel.
+  std::string ptx() const;
   /// The graph in the text form that the `sinter` tool reads.
   std::string text(Stage stage = Stage::captured) const;
   /// The graph in Graphviz's language.

@@ -71,4 +71,6 @@ TEST_CASE("code is generated for the GPU's architecture, or the newest one that 
   CHECK(architecture_for(90) == "sm_90a");
   CHECK(architecture_for(120) == "sm_120");
   CHECK(architecture_for(99) == "sm_90");  // unknown: never one with a suffix
+  CHECK(architecture_for(122) == "sm_121");
+  CHECK(architecture_for(130) == "compute_121");  // machine code of another major would not load
 }
