@@ -176,8 +176,8 @@ void add_run(CLI::App& app) {
   verb->add_option("--seed", options->seed, "what inputs are drawn from")->check(CLI::NonNegativeNumber);
   verb->add_option("--output-dir", options->output_dir,
                    "writes NAME.npy there for every output, bf16 as uint16");
-  verb->add_option("--device", options->device, "where it runs; else the device that is there")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--device", options->device,
+                   "where it runs: cpu, cuda, cuda:1; else the device that is there");
   verb->add_option(
           "--mode", options->mode,
           "reference (exact but for the last rounding), typed (an evaluator that rounds at every operation), "

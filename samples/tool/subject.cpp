@@ -128,8 +128,13 @@ sinter::Target TargetOptions::chosen() const {
   if (target == "cpu" && !arch.empty())
     throw ValueError("--arch " + arch + " is for --target cuda; CPU code is for the processor it is made on");
   if (!arch.empty()) return sinter::Target(arch);
-  const std::string kind = target.empty() ? sinter::Device().name() : target;
-  return sinter::Target(kind == "cuda" ? "sm_90a" : "cpu");
+  if (target.empty()) return sinter::Target(sinter::Device().architecture());
+  if (target == "cpu") return sinter::Target("cpu");
+  try {
+    return sinter::Target(sinter::Device("cuda").architecture());
+  } catch (const sinter::DeviceError&) {  // none is needed to look
+    return sinter::Target("sm_90a");
+  }
 }
 
 What::What(std::string name, suite::Choices choices) : name_(std::move(name)), choices_(std::move(choices)) {
