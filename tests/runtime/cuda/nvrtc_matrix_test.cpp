@@ -1,0 +1,156 @@
+// Every distinct kernel of the suite's workloads through NVRTC, for every architecture that it knows: what is
+// compiled, what it uses, and how wide its loads and stores are. No GPU is needed.
+#include <fmt/format.h>
+#include <sinter/sinter.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "codegen/device.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/kernel_report.h"
+#include "runtime/program_impl.h"
+#include "samples/suite/workload.h"
+#include "tests/catch.h"
+
+using namespace sinter;
+using runtime::nvrtc;
+
+namespace {
+
+constexpr const char* float_dtypes[] = {"f32", "bf16", "f16"};
+
+void need_nvrtc() {
+  if (!nvrtc().usable()) SINTER_SKIP("no NVRTC: " + nvrtc().reason());
+}
+
+std::shared_ptr<const runtime::Program> lowered(const suite::Workload& workload, const std::string& dtype,
+                                                const std::string& arch) {
+  const suite::Parameters parameters(workload.parameters, {{"dtype", dtype}});
+  std::vector<GraphInput> inputs;
+  for (const suite::Input& input : workload.inputs(parameters))
+    inputs.push_back({input.name, {input.dtype, input.shape}});
+  const auto function = GraphFunction::record(workload.name, inputs, [&](const suite::Tensors& tensors) {
+    return workload.formula(tensors, parameters);
+  });
+  return function.lower(Target(arch)).impl();
+}
+
+/// Kernels, with what each is called in messages.
+struct Kernels {
+  std::vector<codegen::Kernel> kernels;
+  std::vector<codegen::KernelSource> sources;
+  std::vector<std::string> titles;
+
+  void add(const suite::Workload& workload, const std::string& dtype, const std::string& arch) {
+    const auto program = lowered(workload, dtype, arch);
+    for (std::size_t i = 0; i < program->impl().kernels.size(); ++i) {
+      kernels.push_back(program->impl().kernels[i]);
+      sources.push_back(program->impl().sources[i]);
+      titles.push_back(fmt::format("{} of {} in {} for {}", kernels.back().name, workload.name, dtype, arch));
+    }
+  }
+  std::vector<runtime::KernelReport> reports() const { return runtime::report_kernels(kernels, sources); }
+};
+
+/// Those of codegen that this NVRTC compiles for, without what only the driver could.
+std::vector<std::string> architectures() {
+  std::vector<std::string> names;
+  for (const std::string& arch : codegen::known_architectures())
+    if (nvrtc().code_for(arch) == arch) names.push_back(arch);
+  return names;
+}
+
+double thread_milliseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+}  // namespace
+
+TEST_CASE("there is a description of every architecture that NVRTC knows") {
+  need_nvrtc();
+  const std::vector<std::string> known = codegen::known_architectures();
+  for (const int number : nvrtc().architectures()) {
+    INFO(number);
+    if (number > 121) continue;  // newer than this version; PTX serves those GPUs
+    CHECK(std::ranges::find(known, fmt::format("sm_{}", number)) != known.end());
+  }
+  CHECK(architectures().size() >= 8);
+}
+
+TEST_CASE("every kernel of the suite compiles for every architecture and spills nothing") {
+  need_nvrtc();
+  for (const std::string& arch : architectures()) {
+    Kernels all;
+    for (const char* dtype : float_dtypes)
+      for (const suite::Workload& workload : suite::workloads()) all.add(workload, dtype, arch);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(all.titles[i]);
+      REQUIRE(reports[i].resources);
+      CHECK(reports[i].resources->spill_bytes == 0);
+      CHECK(reports[i].resources->stack_bytes == 0);
+      // A block must fit a multiprocessor.
+      const codegen::DeviceDescription& device = codegen::describe(all.sources[i].target);
+      CHECK(reports[i].resources->registers * all.sources[i].schedule.block_threads <=
+            device.registers_per_processor);
+      CHECK(reports[i].resources->shared_bytes <= device.shared_bytes_per_block);
+    }
+  }
+}
+
+TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
+  need_nvrtc();
+  for (const std::string& arch : architectures())
+    for (const char* dtype : float_dtypes) {
+      Kernels wide;
+      for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "adamw"})
+        wide.add(*suite::find_workload(name), dtype, arch);
+      const std::vector<runtime::KernelReport> reports = wide.reports();
+      for (std::size_t i = 0; i < reports.size(); ++i) {
+        INFO(wide.titles[i]);
+        CHECK(reports[i].load_bytes == 16);
+        CHECK(reports[i].store_bytes == 16);
+      }
+    }
+}
+
+TEST_CASE("gelu has exactly one load and one store per vector") {
+  need_nvrtc();
+  for (const std::string& arch : architectures()) {
+    Kernels gelus;
+    for (const char* dtype : float_dtypes)
+      for (const char* name : {"gelu", "gelu_erf"}) gelus.add(*suite::find_workload(name), dtype, arch);
+    const std::vector<runtime::KernelReport> reports = gelus.reports();
+    CHECK(reports.size() == 6);
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(gelus.titles[i]);
+      REQUIRE(reports[i].accesses.size() == 2);
+      for (const runtime::TensorAccesses& a : reports[i].accesses) {
+        CHECK(a.tensor == (a.is_store ? "out0" : "in0"));
+        CHECK(a.bytes == 16);
+        CHECK(a.count == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a kernel compiles in at most 120 ms") {
+  need_nvrtc();
+  for (const char* arch : {"sm_75", "sm_90a", "sm_120"})
+    for (const char* name :
+         {"gelu", "gelu_erf", "softmax", "layernorm", "add_rmsnorm", "swiglu", "cross_entropy"}) {
+      Kernels kernels;
+      for (const char* dtype : float_dtypes) kernels.add(*suite::find_workload(name), dtype, arch);
+      for (std::size_t i = 0; i < kernels.sources.size(); ++i) {
+        INFO(kernels.titles[i]);
+        const codegen::KernelSource& source = kernels.sources[i];
+        // NVRTC works in the thread that calls it, whose own time is the same however busy the machine is.
+        const double start = thread_milliseconds();
+        nvrtc().compile(source.name, source.text, arch);
+        CHECK(thread_milliseconds() - start < 120);
+      }
+    }
+}
