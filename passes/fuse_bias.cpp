@@ -15,7 +15,8 @@ int Fuser::product_with_bias(Value node) const {
   if (!sum || users_[sum->product.id] != 1) return -1;
   const std::optional<ir::View>& bias = views_[sum->bias.id];
   if (!bias || g_.op(bias->base) != ir::Op::input || g_.dtype(bias->base) != g_.dtype(node)) return -1;
-  return is_row(g_.shape(sum->bias), *bias) ? group_of_[sum->product.id] : -1;
+  const ir::Shape& shape = g_.shape(node);
+  return is_row(g_.shape(sum->bias), *bias, shape[shape.rank() - 1]) ? group_of_[sum->product.id] : -1;
 }
 
 void Fuser::add_bias(int product, Value node) {

@@ -54,14 +54,16 @@ class Joiner {
       if (!product.valid() || g.op(product) != Op::matmul || uses_[product.id] != 1 || uses_[wide.id] != 1)
         continue;
       const std::optional<WideBias> bias = wide_bias(g, other);
-      if (!bias || g.dtype(bias->narrow) != g.dtype(product) || !lies_in_a_row(g, *bias)) continue;
+      if (!bias || g.dtype(bias->narrow) != g.dtype(product) ||
+          !lies_in_a_row(g, *bias, g.shape(old)[g.shape(old).rank() - 1]))
+        continue;
       return joined(r, old, r[product], *bias);
     }
     return r.copy(old);
   }
 
  private:
-  bool lies_in_a_row(const Graph& g, const WideBias& bias) const {
+  bool lies_in_a_row(const Graph& g, const WideBias& bias, const ir::Dim& length) const {
     std::optional<ir::View> view = views_[bias.narrow.id];
     if (!view || g.op(view->base) != Op::input) return false;
     Value last = bias.narrow;
@@ -70,7 +72,7 @@ class Joiner {
       if (!view) return false;
       last = movement;
     }
-    return is_row(g.shape(last), *view);
+    return is_row(g.shape(last), *view, length);
   }
 
   static Value joined(ir::Rewriter& r, Value old, Value product, const WideBias& bias) {
@@ -104,8 +106,9 @@ std::optional<BiasedProduct> biased_product(const Graph& g, Value sum) {
   return std::nullopt;
 }
 
-bool is_row(const ir::Shape& shape, const ir::View& view) {
+bool is_row(const ir::Shape& shape, const ir::View& view, const ir::Dim& length) {
   const int last = shape.rank() - 1;
+  if (last < 0 || shape[last] != length) return false;
   for (int axis = 0; axis <= last; ++axis) {
     const ir::Dim& stride = view.strides[static_cast<std::size_t>(axis)];
     if (!shape[axis].is(1) && !stride.is(axis == last ? 1 : 0)) return false;

@@ -18,8 +18,8 @@ struct BiasedProduct {
 /// product has other uses, and where the bias lies in memory, is for the caller to look at.
 std::optional<BiasedProduct> biased_product(const ir::Graph& graph, ir::Value sum);
 
-/// True if the view of a value of that shape is one dense row, repeated.
-bool is_row(const ir::Shape& shape, const ir::View& view);
+/// True if the view of a value of that shape is one dense row of that length, repeated.
+bool is_row(const ir::Shape& shape, const ir::View& view, const ir::Dim& length);
 
 /// 16-bit products whose bias is added in f32, f32(a b) + f32(bias), become f32(a b + bias) with the sum in
 /// 16 bits, where the product has no other use and the bias is an input: the fuser makes one library call of

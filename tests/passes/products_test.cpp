@@ -120,6 +120,8 @@ TEST_CASE("what is no bias along the rows stays an addition") {
   const std::string added = broadcast + "  %2 = add(%0, %1)\n  return %2\n";
   const std::pair<std::string, std::string> others[] = {
       {"a column", "%b: f32[8, 1]) {\n  %0 = matmul(%x, %w)\n" + added},
+      {"a scalar", "%b: f32[]) {\n  %0 = matmul(%x, %w)\n  %2 = add(%0, %b)\n  return %2\n"},
+      {"a row of one", "%b: f32[1]) {\n  %0 = matmul(%x, %w)\n  %2 = add(%b, %0)\n  return %2\n"},
       {"one number", "%b: f32[1]) {\n  %0 = matmul(%x, %w)\n" + added},
       {"a matrix", "%b: f32[8, 32]) {\n  %0 = matmul(%x, %w)\n  %2 = add(%0, %b)\n  return %2\n"},
       {"every other element",
