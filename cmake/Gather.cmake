@@ -8,7 +8,8 @@ find_package(CLI11 REQUIRED)  # the tool names it, and imported targets belong t
 set(gathered_folder ${PROJECT_BINARY_DIR}/gather)
 
 # Tests of the source tree, of what is built for the processor of this machine, and of what no device has a part in.
-set(left_behind test_repository test_prelude test_base test_ir test_passes test_cuda_on_cpu)
+set(left_behind test_repository test_prelude test_base test_ir test_passes test_cuda_on_cpu
+    test_cuda_on_cpu_onnx)
 
 function(sinter_gathered target)
   set_target_properties(${target} PROPERTIES

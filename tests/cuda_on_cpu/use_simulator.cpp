@@ -1,5 +1,5 @@
-// The programs of the other tests, built for CUDA and run on the simulator: this executable has the test
-// cases of tests/program and tests/fuzz, too.
+// An executable with this file runs programs on the simulator: its test cases, written for any device, hold
+// for CUDA kernels.
 #include "tests/cuda_on_cpu/run_program.h"
 #include "tests/support/run_program.h"
 
