@@ -29,9 +29,10 @@ Memory run_blocks(const Launch& launch, std::vector<std::int64_t> blocks, Order 
 /// The blocks of a grid too large to run as a whole.
 std::vector<std::int64_t> first_middle_last(std::int64_t blocks);
 
-/// Runs all blocks in every order; outputs are poisoned before each with another pattern. Throws KernelFault
-/// at the first fault, also if two orders leave results that differ in any bit. Of a launch of more than
-/// `most_threads` only the first, the middle and the last blocks are run, and results are not compared.
+/// Runs all blocks in order and in reverse, and those of a small launch at random, too; outputs are poisoned
+/// before each with another pattern. Throws KernelFault at the first fault, also if two orders leave results
+/// that differ in any bit. Of a launch of more than `most_threads` only the first, the middle and the last
+/// blocks are run, and results are not compared.
 inline constexpr std::int64_t most_threads = 1 << 24;
 void run_launch(const Launch& launch);
 

@@ -24,10 +24,11 @@ const std::vector<std::pair<std::string, std::string>> formulas{
     {"transposed", "  return add(permute_dims(%x, axes=[1, 0]), permute_dims(%y, axes=[1, 0]))\n"},
 };
 
-/// A tensor whose rows are `step` elements apart.
+/// A tensor whose rows are `step` elements apart, with a number in between that would be noticed.
 runtime::TensorView with_gaps(const ir::Array& x, std::int64_t step) {
   const std::int64_t rows = x.shape[0], columns = x.shape[1];
   ir::Array block(x.dtype, {rows * step});
+  for (std::int64_t i = 0; i < block.elements(); ++i) block.set(i, ir::Scalar::from_whole(x.dtype, 99));
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) block.set(i * step + j, x.at(i * columns + j));
   runtime::TensorView view = view_of(block);

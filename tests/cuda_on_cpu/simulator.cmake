@@ -1,0 +1,53 @@
+# The simulator of CUDA, its tests, and the tests of others that it runs in the GPU's place. The instrumentation
+# that it listens to is g++'s.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  return()
+endif()
+
+# Linked to every kernel that is run, and not instrumented itself.
+add_library(cuda_on_cpu_kernel_side OBJECT cuda_on_cpu/kernel_side.cpp)
+target_include_directories(cuda_on_cpu_kernel_side PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_features(cuda_on_cpu_kernel_side PRIVATE cxx_std_20)
+target_compile_options(cuda_on_cpu_kernel_side PRIVATE -fPIC -fvisibility=hidden -fno-sanitize=all -fno-exceptions)
+
+add_library(sinter_cuda_on_cpu STATIC
+  cuda_on_cpu/fiber.cpp
+  cuda_on_cpu/kernel.cpp
+  cuda_on_cpu/launch.cpp
+  cuda_on_cpu/memory.cpp
+  cuda_on_cpu/run_program.cpp
+)
+target_link_libraries(sinter_cuda_on_cpu PUBLIC sinter_testing)
+target_precompile_headers(sinter_cuda_on_cpu REUSE_FROM sinter_testing)
+add_dependencies(sinter_cuda_on_cpu cuda_on_cpu_kernel_side)
+target_compile_definitions(sinter_cuda_on_cpu PRIVATE
+  SINTER_TEST_CXX="${CMAKE_CXX_COMPILER}" SINTER_KERNEL_SIDE="$<TARGET_OBJECTS:cuda_on_cpu_kernel_side>"
+  SINTER_SIMULATOR_CACHE="${PROJECT_BINARY_DIR}/tests/cuda_on_cpu_cache")
+# glibc's fortified longjmp takes another stack for a fault.
+set_source_files_properties(cuda_on_cpu/fiber.cpp PROPERTIES COMPILE_OPTIONS -U_FORTIFY_SOURCE)
+
+# Its own tests, and those of programs, which it runs in the GPU's place.
+sinter_add_tests(cuda_on_cpu SOURCES
+  cuda_on_cpu/faults_test.cpp
+  cuda_on_cpu/places_test.cpp
+  cuda_on_cpu/random_programs_test.cpp
+  cuda_on_cpu/text_test.cpp
+  cuda_on_cpu/use_simulator.cpp
+  program/layouts_test.cpp
+  program/lengths_test.cpp
+  program/ops_test.cpp
+  program/reductions_test.cpp
+)
+target_link_libraries(test_cuda_on_cpu PRIVATE sinter_cuda_on_cpu)
+if(SINTER_BUILD_SAMPLES)
+  target_sources(test_cuda_on_cpu PRIVATE
+    cuda_on_cpu/workloads_test.cpp
+    ../samples/suite/parameters.cpp
+    ../samples/suite/workloads.cpp)
+  set_source_files_properties(../samples/suite/parameters.cpp ../samples/suite/workloads.cpp
+    PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  target_link_libraries(test_cuda_on_cpu PRIVATE sinter_by_hand)
+endif()
+
+sinter_add_tests(cuda_on_cpu_onnx SOURCES cuda_on_cpu/use_simulator.cpp ${onnx_sources})
+target_link_libraries(test_cuda_on_cpu_onnx PRIVATE sinter_cuda_on_cpu)
