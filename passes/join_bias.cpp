@@ -36,6 +36,13 @@ std::optional<WideBias> wide_bias(const Graph& g, Value v) {
   return result;
 }
 
+/// Whether rows are multiples of 16 bytes. For other lengths cuBLASLt may take a kernel that rounds the
+/// product to 16 bits first and the sum with the bias once more.
+bool in_whole_vectors(const Graph& g, const ir::Shape& shape) {
+  constexpr std::int64_t elements = 8;
+  return shape[shape.rank() - 1].known_divisor(g.facts()) % elements == 0;
+}
+
 class Joiner {
  public:
   Joiner(const Graph& from, const InputStrides& inputs)
@@ -99,8 +106,10 @@ std::optional<BiasedProduct> biased_product(const Graph& g, Value sum) {
   for (std::size_t side : {0u, 1u}) {
     const Value product = g.operands(sum)[side], bias = g.operands(sum)[1 - side];
     if (g.op(product) != Op::matmul || product == bias || g.shape(product) != g.shape(sum)) continue;
-    const ir::Shape& left = g.shape(g.operands(product)[0]);
-    if (g.shape(product).is_empty() || left.is_empty()) continue;
+    const ir::Shape &left = g.shape(g.operands(product)[0]), &result = g.shape(product);
+    if (result.is_empty() || left.is_empty()) continue;
+    if (is_16bit_float(g.dtype(product)) && !(in_whole_vectors(g, result) && in_whole_vectors(g, left)))
+      continue;
     return BiasedProduct{product, bias};
   }
   return std::nullopt;

@@ -10,7 +10,7 @@ namespace sinter::passes {
 
 /// The two operands of an addition that a library can do at the end of a product.
 struct BiasedProduct {
-  ir::Value product;  // a matmul of the sum's shape, of f32, f16 or bf16, over at least one element
+  ir::Value product;  // a matmul of the sum's shape, of f32, or of f16 or bf16 in rows of whole 16 bytes
   ir::Value bias;     // any value that broadcasts along the rows
 };
 

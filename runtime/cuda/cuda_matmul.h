@@ -19,8 +19,9 @@ namespace sinter::runtime::cuda {
 inline constexpr std::int64_t matmul_workspace_bytes = 32 << 20;
 
 struct MatmulOptions {
-  /// n elements of the product's dtype, added to every row before it is rounded; null for none. f16, bf16 and
-  /// f32 only, and not with k = 0.
+  /// n elements of the product's dtype, added to every row; null for none. f16, bf16 and f32 only, and not
+  /// with k = 0. It is added before the row is rounded, except that in 16 bits the library may round in
+  /// between where n or k is no multiple of 8.
   const void* bias = nullptr;
   bool tf32 = false;
   /// Memory of the device, aligned to 256 bytes, that nothing else uses until the product has run; without

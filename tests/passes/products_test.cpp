@@ -141,6 +141,22 @@ TEST_CASE("what is no bias along the rows stays an addition") {
   }
 }
 
+TEST_CASE("a bias of 16 bits joins rows of whole 16 bytes only, where the library rounds once") {
+  const auto nodes = [](const std::string& k, const std::string& n) {
+    const std::string text =
+        "graph @g(%x: bf16[8, " + k + "], %w: bf16[" + k + ", " + n + "], %b: bf16[" + n +
+        "]) where M % 8 == 0 {\n  %0 = matmul(%x, %w)\n  %1 = broadcast_to(%b, shape=[8, " + n +
+        "])\n  %2 = add(%0, %1)\n  return %2\n}";
+    return fit(text.c_str()).products().at(0).nodes.size();
+  };
+  CHECK(nodes("16", "32") == 2);
+  CHECK(nodes("M", "32") == 2);
+  CHECK(nodes("16", "M") == 2);
+  CHECK(nodes("16", "33") == 1);
+  CHECK(nodes("17", "32") == 1);
+  CHECK(nodes("N", "32") == 1);
+}
+
 TEST_CASE("strict mode and libraries without it leave a bias to a kernel") {
   const char* text = R"(graph @g(%x: f32[8, 16], %w: f32[16, 32], %b: f32[32]) {
     %0 = matmul(%x, %w)
