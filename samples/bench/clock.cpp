@@ -37,6 +37,10 @@ Timing measure(double seconds, const std::function<void()>& before, const std::f
     before();
     times.push_back(milliseconds_of(timed));
   }
+  return summarize(std::move(times));
+}
+
+Timing summarize(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return {quantile(times, 0.5), quantile(times, 0.1), quantile(times, 0.9), static_cast<int>(times.size())};
 }

@@ -37,14 +37,21 @@ int thread_count() {
   return std::stoi(finding("threads"));
 }
 
-std::vector<std::string> describe_machine() {
-  return {"processor: " + processor(),
-          "cores: " + std::to_string(std::thread::hardware_concurrency()) +
-              ", threads used: " + finding("threads"),
-          "sinter: " + finding("sinter"),
-          "compiler: " + finding("C++ compiler"),
-          "OpenBLAS: " + finding("OpenBLAS"),
-          "date: " + today()};
+std::vector<std::string> describe_machine(const sinter::Device& device) {
+  std::vector<std::string> lines{"processor: " + processor(),
+                                 "cores: " + std::to_string(std::thread::hardware_concurrency()) +
+                                     ", threads used: " + finding("threads"),
+                                 "sinter: " + finding("sinter")};
+  if (device.is_gpu()) {
+    lines.insert(lines.begin(), "GPU: " + device.description() + " (" + device.architecture() + ")");
+    for (const char* subject : {"CUDA driver", "NVRTC", "cuBLASLt"})
+      lines.push_back(std::string(subject) + ": " + finding(subject));
+  } else {
+    lines.push_back("compiler: " + finding("C++ compiler"));
+    lines.push_back("OpenBLAS: " + finding("OpenBLAS"));
+  }
+  lines.push_back("date: " + today());
+  return lines;
 }
 
 }  // namespace bench

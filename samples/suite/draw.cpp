@@ -79,19 +79,20 @@ T as(double value) {
 
 /// The values, repeated as often as the shape needs them.
 sinter::Tensor make(DType dtype, const sinter::Shape& shape, std::size_t count,
-                    const std::vector<double>& values) {
+                    const std::vector<double>& values, const sinter::Device& device) {
   return sinter::visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> elements(count);
     for (std::size_t i = 0; i < std::min(count, values.size()); ++i) elements[i] = as<T>(values[i]);
     for (std::size_t i = values.size(); i < count; ++i) elements[i] = elements[i - values.size()];
-    return sinter::from_vector<T>(elements, shape);
+    return sinter::from_vector<T>(elements, shape, device);
   });
 }
 
 }  // namespace
 
-sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t seed, std::uint64_t number) {
+sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t seed, std::uint64_t number,
+                    const sinter::Device& device) {
   sinter::Shape shape;
   for (const sinter::Length& length : input.spec.shape) shape.push_back(value_of(length, input.name));
   const DType dtype = input.spec.dtype;
@@ -115,7 +116,7 @@ sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t see
   } else {
     values = draw_wholes(count, dtype == DType::uint8 ? 0 : -4, 9, random);
   }
-  return make(dtype, shape, count, values);
+  return make(dtype, shape, count, values, device);
 }
 
 }  // namespace suite

@@ -18,6 +18,7 @@ enum class Draw : std::uint8_t {
 /// Values for an input whose lengths are numbers. They depend on the seed and the input's number, name, dtype
 /// and shape alone: the same on every machine and device. Throws sinter::ValueError while a length is a
 /// symbol.
-sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t seed, std::uint64_t number);
+sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t seed, std::uint64_t number,
+                    const sinter::Device& device = {});
 
 }  // namespace suite

@@ -8,10 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "samples/bench/machine.h"
-#include "samples/bench/memory.h"
 #include "samples/bench/self.h"
+#include "samples/bench/stopwatch.h"
+#include "samples/tool/bench_by_hand.h"
 #include "samples/tool/bench_result.h"
+#include "samples/tool/inputs.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
 #include "samples/tool/verbs.h"
@@ -23,11 +24,11 @@ using sinter::Tensor;
 using Tensors = std::vector<Tensor>;
 
 struct BenchOptions {
-  std::vector<std::string> whats;
+  std::vector<std::string> whats, inputs;
   SubjectOptions subject;
   std::string device, markdown;
   double seconds = 3;
-  bool by_hand = false;
+  bool by_hand = false, no_first_call = false;
 };
 
 /// A directory for the kernel cache of the processes that time first calls.
@@ -47,13 +48,6 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
-
-Tensors draw_inputs(const Subject& subject) {
-  Tensors inputs;
-  for (const sinter::GraphInput& input : subject.function.inputs())
-    inputs.push_back(suite::draw(input, subject.draws[inputs.size()], 0, inputs.size()));
-  return inputs;
-}
 
 auto compile(const Subject& subject, const SubjectOptions& options) {
   return sinter::compile(subject.function, {.numerics = options.chosen_numerics(), .name = subject.name});
@@ -75,45 +69,32 @@ void count_work(const sinter::Program& program, BenchResult& result) {
                     gemm["batch"].get<double>();
 }
 
-/// Times the hand-written form of the workload. Its arrays are plain memory, as those of a program without
-/// sinter.
-bench::Timing time_by_hand(const Subject& subject, const Tensors& inputs, const Tensors& outputs,
-                           double seconds, bench::Team& team, bench::Memory& memory) {
-  std::vector<const float*> from;
-  for (const Tensor& x : inputs) from.push_back(x.data<float>());
-  std::vector<std::vector<float>> memory_of_outputs;
-  std::vector<float*> to;
-  for (const Tensor& y : outputs) {
-    memory_of_outputs.emplace_back(static_cast<std::size_t>(y.size()));
-    to.push_back(memory_of_outputs.back().data());
-  }
-  const auto count = static_cast<std::size_t>(outputs[0].size());
-  const bench::Timing timing = bench::measure(
-      seconds, [&] { memory.flush(); },
-      [&] {
-        team.run(count, [&](std::size_t begin, std::size_t end) { subject.by_hand(from, to, begin, end); });
-      });
-  const Tensor by_hand = sinter::from_vector<float>(memory_of_outputs[0], outputs[0].shape());
-  if (!sinter::allclose(by_hand, outputs[0], 1e-5, 1e-6))
-    throw sinter::InternalError(subject.name + ": written by hand it gives other values");
-  return timing;
-}
-
 /// Milliseconds of the first call in another process, with its kernel cache in that directory.
-double first_call(const Subject& subject, const std::string& numerics, const std::string& cache) {
+double first_call(const Subject& subject, const BenchOptions& options, const std::string& cache) {
   std::vector<std::string> arguments{"first-call", subject.name};
-  for (const auto& [name, value] : subject.choices)
-    arguments.insert(arguments.end(), {"--set", name + "=" + value});
-  if (!numerics.empty()) arguments.insert(arguments.end(), {"--numerics", numerics});
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (!value.empty()) arguments.insert(arguments.end(), {option, value});
+  };
+  for (const auto& [name, value] : subject.choices) add("--set", name + "=" + value);
+  for (const std::string& text : options.inputs) add("--input", text);
+  add("--numerics", options.subject.numerics);
+  add("--device", options.device);
   return std::stod(bench::run_self(arguments, {{"SINTER_CACHE", "1"}, {"SINTER_CACHE_DIR", cache}}));
 }
 
-BenchResult bench_one(const Subject& subject, const BenchOptions& options, bench::Team& team,
-                      bench::Memory& memory) {
+/// A workload with the tensors given for it.
+struct Job {
+  Subject subject;
+  Given given;
+};
+
+BenchResult bench_one(const Job& job, const BenchOptions& options, const sinter::Device& device,
+                      bench::Stopwatch& stopwatch) {
+  const Subject& subject = job.subject;
   BenchResult result;
   result.name = subject.name;
-  result.device = sinter::Device().name();
-  const Tensors inputs = draw_inputs(subject);
+  result.device = device.name();
+  const Tensors inputs = complete_inputs(subject, job.given, 0, device);
   const auto compiled = compile(subject, options.subject);
   Tensors outputs = compiled(inputs);
   count_work(compiled.programs().front(), result);
@@ -124,21 +105,36 @@ BenchResult bench_one(const Subject& subject, const BenchOptions& options, bench
                                         fmt::join(inputs[i].shape(), ", ")));
 
   // The results of the last repetition go before the clock runs.
-  auto before = [&] {
-    outputs.clear();
-    memory.flush();
-  };
-  result.copy_gbps = memory.copy_bandwidth(options.seconds * 0.1);
-  result.eager = bench::measure(options.seconds * 0.5, before, [&] { outputs = subject.function(inputs); });
-  result.fused = bench::measure(options.seconds * 0.4, before, [&] { outputs = compiled(inputs); });
+  const auto before = [&] { outputs.clear(); };
+  result.copy_gbps = stopwatch.copy_bandwidth(options.seconds * 0.1);
+  result.eager =
+      stopwatch.measure(options.seconds * 0.5, before, [&] { outputs = subject.function(inputs); });
+  result.fused = stopwatch.measure(options.seconds * 0.4, before, [&] { outputs = compiled(inputs); });
   const bool is_f32 = !inputs.empty() && inputs[0].dtype() == sinter::f32;
-  if (options.by_hand && subject.by_hand && is_f32)
-    result.by_hand = time_by_hand(subject, inputs, outputs, options.seconds * 0.4, team, memory);
+  if (options.by_hand && subject.by_hand && is_f32 && !device.is_gpu())
+    result.by_hand = time_by_hand(subject, inputs, outputs, options.seconds * 0.4, stopwatch);
 
-  const TemporaryDirectory cache;
-  result.first_call_ms = first_call(subject, options.subject.numerics, cache.path());
-  result.first_call_warm_ms = first_call(subject, options.subject.numerics, cache.path());
+  if (!options.no_first_call) {
+    const TemporaryDirectory cache;
+    result.first_call_ms = first_call(subject, options, cache.path());
+    result.first_call_warm_ms = first_call(subject, options, cache.path());
+  }
   return result;
+}
+
+std::vector<Job> open_jobs(const BenchOptions& options) {
+  std::vector<std::string> names = options.whats;
+  if (names.empty())
+    for (const suite::Workload& workload : suite::workloads()) names.push_back(workload.name);
+  if (!options.inputs.empty() && names.size() != 1)
+    throw sinter::ValueError("--input is for one workload; name it");
+  std::vector<Job> jobs;
+  for (const What& what : open_all(names, options.subject.choices())) {
+    Given given = load_inputs(what, options.inputs);
+    Subject subject = what.settle(lengths_from(what.inputs(), given));
+    jobs.push_back({std::move(subject), std::move(given)});
+  }
+  return jobs;
 }
 
 void show_progress(std::size_t done, std::size_t all, const std::string& name) {
@@ -148,41 +144,50 @@ void show_progress(std::size_t done, std::size_t all, const std::string& name) {
 }
 
 void run_bench(const BenchOptions& options) {
-  if (!options.device.empty()) sinter::Device{options.device};  // refuses one that is not there
-  std::vector<std::string> names = options.whats;
-  if (names.empty())
-    for (const suite::Workload& workload : suite::workloads()) names.push_back(workload.name);
-  std::vector<Subject> subjects;
-  for (const What& what : open_all(names, options.subject.choices())) subjects.push_back(what.settle());
-
-  bench::Team team(bench::thread_count());
-  bench::Memory memory(team);
+  const sinter::Device device = device_of(options.device);
+  const std::vector<Job> jobs = open_jobs(options);
+  const std::unique_ptr<bench::Stopwatch> stopwatch = bench::stopwatch_of(device);
   std::vector<BenchResult> results;
-  for (const Subject& subject : subjects) {
-    show_progress(results.size(), subjects.size(), subject.name);
-    results.push_back(bench_one(subject, options, team, memory));
+  for (const Job& job : jobs) {
+    show_progress(results.size(), jobs.size(), job.subject.name);
+    results.push_back(bench_one(job, options, device, *stopwatch));
   }
-  show_progress(results.size(), subjects.size(), "");
+  show_progress(results.size(), jobs.size(), "");
   if (!options.markdown.empty()) {
     std::string command = "sinter bench";
     for (const std::string& what : options.whats) command += " " + what;
     for (const std::string& text : options.subject.set) command += " --set " + text;
+    if (!options.device.empty()) command += " --device " + options.device;
     if (!options.subject.numerics.empty()) command += " --numerics " + options.subject.numerics;
     if (options.by_hand) command += " --against-handwritten";
-    write_file(options.markdown, bench_markdown(results, command));
+    write_file(options.markdown, bench_markdown(results, command, device, stopwatch->method()));
   }
   print(options.subject.json ? bench_json(results) : bench_table(results));
 }
 
-/// Prints the milliseconds of a function's first call in this process. What every process does once, looking
-/// for the compiler and starting threads, is done before, by an operation on whole numbers that no workload
-/// has.
+/// What every process does once, looking for compilers and libraries and starting threads or a GPU, by
+/// operations on whole numbers and f64 that no workload has.
+void warm_up(const sinter::Device& device) {
+  const Tensor one = sinter::from_vector<std::int64_t>({1}, {1}, device);
+  const Tensor xored = sinter::bitwise_xor(one, sinter::from_vector<std::int64_t>({2}, {1}, device));
+  if (!device.is_gpu()) return;
+  const Tensor square = sinter::from_vector<double>({1, 2, 3, 4}, {2, 2}, device);
+  const Tensor product = sinter::matmul(square, square);
+  sinter::synchronize();
+}
+
+/// Prints the milliseconds of a function's first call in this process.
 void print_first_call(const BenchOptions& options) {
-  const Tensor one = sinter::from_vector<std::int64_t>({1});
-  sinter::bitwise_xor(one, sinter::from_vector<std::int64_t>({2}));
-  const Subject subject = open_one(options.whats[0], options.subject.choices());
-  const Tensors inputs = draw_inputs(subject);
-  print(fmt::format("{}\n", bench::milliseconds_of([&] { compile(subject, options.subject)(inputs); })));
+  const sinter::Device device = device_of(options.device);
+  warm_up(device);
+  const Job job = open_jobs(options).front();
+  const Tensors inputs = complete_inputs(job.subject, job.given, 0, device);
+  sinter::synchronize();
+  const auto call = [&] {
+    const Tensors outputs = compile(job.subject, options.subject)(inputs);
+    sinter::synchronize();
+  };
+  print(fmt::format("{}\n", bench::milliseconds_of(call)));
 }
 
 }  // namespace
@@ -193,18 +198,24 @@ void add_bench(CLI::App& app) {
   verb->add_option("WHAT", options->whats,
                    "workloads, or files with a graph; the whole suite if none is given");
   options->subject.add_to(*verb);
-  verb->add_option("--device", options->device, "where it runs; else the device that is there")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--device", options->device,
+                   "where it runs: cpu, cuda, cuda:1; else the device that is there");
+  verb->add_option("--input", options->inputs, "NAME=FILE.npy: an input; the others are drawn")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
   verb->add_option("--seconds", options->seconds, "time for the repetitions of one workload; 3 unless given")
       ->check(CLI::PositiveNumber);
   verb->add_flag("--against-handwritten", options->by_hand,
-                 "also times workloads that are written and vectorised by hand (gelu in f32)");
+                 "on the CPU, also times workloads that are written and vectorised by hand (gelu in f32)");
+  verb->add_flag("--no-first-call", options->no_first_call, "leaves out the first calls, which take seconds");
   verb->add_option("--markdown", options->markdown, "file to which the table is written, with the machine");
   verb->callback([options] { run_bench(*options); });
 
   CLI::App* hidden = app.add_subcommand("first-call", "")->group("");
   hidden->add_option("WHAT", options->whats)->required();
   options->subject.add_to(*hidden);
+  hidden->add_option("--input", options->inputs)->allow_extra_args(false);
+  hidden->add_option("--device", options->device);
   hidden->callback([options] { print_first_call(*options); });
 }
 

@@ -116,20 +116,22 @@ std::string bench_json(const std::vector<BenchResult>& results) {
   return list.dump(2) + "\n";
 }
 
-std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command) {
+std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command,
+                           const sinter::Device& device, const std::string& method) {
   std::string text =
       fmt::format("# Eager against fused: {}\n\nWritten by `{}`.\n\n", results[0].device, command);
-  for (const std::string& line : bench::describe_machine()) text += fmt::format("- {}\n", line);
+  for (const std::string& line : bench::describe_machine(device)) text += fmt::format("- {}\n", line);
   text += fmt::format(
-      "- copy bandwidth, read plus written, all threads: {} GB/s (median over the workloads)\n\n"
-      "Milliseconds are medians, with the 10th and the 90th percentile; before every repetition the caches "
-      "are "
-      "filled\nwith other data. Eager runs one kernel per operation. GB/s counts every input and output "
-      "once, and "
-      "% of copy\ncompares it with a copy measured just before. First call: capture, passes, compilation and "
-      "one run "
-      "in a fresh\nprocess, with an empty kernel cache and with one that has the kernels.\n\n",
-      digits(median_copy(results)));
+      "- copy bandwidth, read plus written: {} GB/s (median over the workloads)\n"
+      "- method: {}\n\n"
+      "Milliseconds are medians, with the 10th and the 90th percentile. Eager runs one kernel per operation. "
+      "GB/s\n"
+      "counts every input and output once, and % of copy compares it with a copy measured just before. First "
+      "call:\n"
+      "capture, passes, compilation and one run in a fresh process, with an empty kernel cache and with one "
+      "that has\n"
+      "the kernels.\n\n",
+      digits(median_copy(results)), method);
   auto rows = table(results);
   rows[0].insert(rows[0].begin() + 1, "inputs");
   for (std::size_t i = 0; i < results.size(); ++i) {

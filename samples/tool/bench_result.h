@@ -1,6 +1,8 @@
 // What was measured of a workload, and its presentation.
 #pragma once
 
+#include <sinter/device.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +33,7 @@ struct BenchResult {
 std::string bench_table(const std::vector<BenchResult>& results);
 std::string bench_json(const std::vector<BenchResult>& results);
 /// The table with the machine it was measured on, as docs/benchmarks/ keeps it.
-std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command);
+std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command,
+                           const sinter::Device& device, const std::string& method);
 
 }  // namespace tool

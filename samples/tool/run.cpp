@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "samples/tool/inputs.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
 #include "samples/tool/verbs.h"
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using sinter::Tensor;
 using sinter::ValueError;
-using Given = std::map<std::string, Tensor>;
 
 struct RunOptions {
   std::string what;
@@ -28,42 +28,6 @@ struct RunOptions {
   std::uint64_t seed = 0;
   std::string output_dir, device, mode = "fused";
 };
-
-const sinter::GraphInput& find_input(const What& what, const std::vector<sinter::GraphInput>& inputs,
-                                     const std::string& name) {
-  std::vector<std::string> names;
-  for (const sinter::GraphInput& input : inputs) {
-    if (input.name == name) return input;
-    names.push_back(input.name);
-  }
-  throw ValueError(
-      fmt::format("--input {}: {} has no such input; it has {}", name, what.name(), fmt::join(names, ", ")));
-}
-
-Given load_inputs(const What& what, const std::vector<std::string>& texts) {
-  const std::vector<sinter::GraphInput> inputs = what.inputs();
-  Given given;
-  for (const std::string& text : texts) {
-    const std::size_t sign = text.find('=');
-    if (sign == std::string::npos || sign == 0)
-      throw ValueError(fmt::format("--input {}: must be NAME=FILE.npy", text));
-    const sinter::GraphInput& input = find_input(what, inputs, text.substr(0, sign));
-    const std::string file = text.substr(sign + 1);
-    const bool is_bf16 = input.spec.dtype == sinter::bf16;
-    given.insert_or_assign(input.name, is_bf16 ? sinter::load(file, sinter::bf16) : sinter::load(file));
-  }
-  return given;
-}
-
-std::vector<Tensor> complete_inputs(const Subject& subject, const Given& given, std::uint64_t seed) {
-  std::vector<Tensor> tensors;
-  for (const sinter::GraphInput& input : subject.function.inputs()) {
-    const std::size_t i = tensors.size();
-    const auto found = given.find(input.name);
-    tensors.push_back(found == given.end() ? suite::draw(input, subject.draws[i], seed, i) : found->second);
-  }
-  return tensors;
-}
 
 std::vector<Tensor> run_in_mode(const Subject& subject, const std::vector<Tensor>& inputs,
                                 const RunOptions& options) {
@@ -146,12 +110,14 @@ std::string report_json(const RunOptions& options, const std::vector<std::string
 }
 
 void run(const RunOptions& options) {
-  if (!options.device.empty()) sinter::Device{options.device};  // refuses one that is not there
+  // The evaluators are the CPU's.
+  const bool evaluates = options.mode == "reference" || options.mode == "typed";
+  const sinter::Device device = evaluates ? sinter::Device("cpu") : device_of(options.device);
   const What what = open_all({options.what}, options.subject.choices()).front();
   const Given given = load_inputs(what, options.inputs);
   const Subject subject = what.settle(lengths_from(what.inputs(), given));
   const std::vector<Tensor> outputs =
-      run_in_mode(subject, complete_inputs(subject, given, options.seed), options);
+      run_in_mode(subject, complete_inputs(subject, given, options.seed, device), options);
   const std::vector<std::string> names = subject.function.outputs();
   std::vector<std::string> files;
   if (!options.output_dir.empty()) {

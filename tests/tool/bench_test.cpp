@@ -1,4 +1,7 @@
 // bench: what it reports, not how fast anything is.
+#include <cstdlib>
+
+#include "runtime/device.h"
 #include "tests/catch.h"
 #include "tests/support/sandbox.h"
 #include "tests/tool/tool.h"
@@ -8,11 +11,11 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const std::vector<std::string> quick{"--seconds", "0.05", "--set", "rows=64", "--set", "cols=64"};
-
-std::vector<std::string> bench(std::vector<std::string> words) {
+std::vector<std::string> bench(std::vector<std::string> words, const std::string& device = "cpu") {
   words.insert(words.begin(), "bench");
-  words.insert(words.end(), quick.begin(), quick.end());
+  for (const char* word : {"--seconds", "0.05", "--set", "rows=64", "--set", "cols=64", "--device"})
+    words.push_back(word);
+  words.push_back(device);
   return words;
 }
 
@@ -65,8 +68,43 @@ TEST_CASE("bench takes graphs from files") {
   const TemporaryDirectory directory;
   const std::string file = directory.write(
       "f.graph", "graph @f(%x: f32[M, 8]) {\n  %0 = tanh(%x)\n  %1 = exp(%0)\n  return %1\n}\n");
-  const auto results = tool_json({"bench", file, "--set", "M=16", "--seconds", "0.05", "--json"});
+  const auto results =
+      tool_json({"bench", file, "--set", "M=16", "--seconds", "0.05", "--device", "cpu", "--json"});
   CHECK(results[0]["name"] == file);
   CHECK(results[0]["eager_launches"] == 2);
   CHECK(results[0]["bytes"] == 2 * 16 * 8 * 4);
+}
+
+TEST_CASE("bench takes inputs from files, and lengths from them") {
+  const TemporaryDirectory directory;
+  tool_output({"run", "gelu", "--set", "rows=24", "--set", "cols=16", "--device", "cpu", "--output-dir",
+               directory.path()});
+  const std::string file =
+      directory.write("f.graph", "graph @f(%x: f32[M, 16]) {\n  %0 = tanh(%x)\n  return %0\n}\n");
+  const auto results = tool_json({"bench", file, "--input", "x=" + directory / "out0.npy", "--seconds",
+                                  "0.05", "--device", "cpu", "--no-first-call", "--json"});
+  CHECK(results[0]["inputs"][0] == "x: f32[24, 16]");
+  const ToolRun two = run_tool({"bench", "gelu", "silu", "--input", "x=" + directory / "out0.npy"});
+  CHECK(two.exit_code == 1);
+  CHECK_THAT(two.err, ContainsSubstring("--input is for one workload"));
+}
+
+TEST_CASE("bench on a GPU reports the same, by its own clock") {
+  const sinter::runtime::CudaState& state = sinter::runtime::cuda_state();
+  if (!state.usable() && std::getenv("SINTER_REQUIRE_GPU") == nullptr) SINTER_SKIP(state.reason);
+  const TemporaryDirectory directory;
+  const auto results = tool_json(bench({"gelu", "linear_gelu", "--set", "dim=32", "--json"}, "cuda"));
+  const auto on_cpu = tool_json(bench({"gelu", "linear_gelu", "--set", "dim=32", "--json"}));
+  for (std::size_t i : {0, 1}) {
+    CHECK(keys(results[i]) == keys(on_cpu[i]));
+    CHECK(results[i]["device"] == "cuda");
+    for (const char* key : {"eager_ms", "fused_ms", "percent_of_copy", "copy_gbps", "first_call_warm_ms"}) {
+      INFO(key);
+      CHECK(results[i][key].get<double>() > 0);
+    }
+  }
+  tool_output(bench({"gelu", "--no-first-call", "--markdown", directory / "gpu.md"}, "cuda"));
+  const std::string document = read_text(directory / "gpu.md");
+  for (const char* text : {"- GPU: ", "- CUDA driver: ", "- NVRTC: ", "- cuBLASLt: ", "CUDA events"})
+    CHECK_THAT(document, ContainsSubstring(text));
 }
