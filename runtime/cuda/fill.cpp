@@ -52,6 +52,8 @@ void fill_memory(CudaDevice& device, void* to, std::uint64_t bits, int size, std
     return;
   }
   static const Fills fills(device);
+  // The driver's functions want the context that the runtime's make when they are first called in a thread.
+  device.check(cudaSetDevice(device.ordinal()), "filling memory");
   const auto low = static_cast<unsigned>(used), high = static_cast<unsigned>(used >> 32);
   if (size == 2) {
     check(device, fills.d16(address, static_cast<unsigned short>(low), n, stream));

@@ -10,7 +10,7 @@ using namespace sinter;
 using namespace sinter::testing;
 
 TEST_CASE("a tensor goes out through DLPack with its memory and layout") {
-  Tensor x = permute_dims(floats({1, 2, 3, 4, 5, 6}, {2, 3}), {1, 0});
+  Tensor x = permute_dims(floats({1, 2, 3, 4, 5, 6}, {2, 3}).to(Device("cpu")), {1, 0});
   const void* data = x.data();
   DLManagedTensor* managed = to_dlpack(x);
   x = Tensor();  // the exported tensor keeps the memory
@@ -64,7 +64,7 @@ TEST_CASE("foreign memory comes in with its offset and is given back once") {
 
 TEST_CASE("what cannot be taken stays the caller's") {
   Foreign foreign;
-  foreign.managed.dl_tensor.device.device_type = kDLCUDA;
+  foreign.managed.dl_tensor.device.device_type = kDLMetal;
   CHECK_THROWS_AS(from_dlpack(&foreign.managed), DeviceError);
   foreign.managed.dl_tensor.device.device_type = kDLCPU;
   foreign.managed.dl_tensor.dtype.lanes = 4;

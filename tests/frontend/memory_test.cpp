@@ -11,7 +11,7 @@ using namespace sinter::testing;
 namespace {
 
 std::int64_t in_use() {
-  return runtime::host_allocator().stats().in_use;
+  return runtime::default_device().allocator().stats().in_use;
 }
 
 /// Runs `action` with its first, second, ... request for memory failing until none does. Each time it must
@@ -22,14 +22,14 @@ void survive_failures(const F& action, const std::vector<double>& expected) {
   const std::int64_t before = in_use();
   for (int nth = 1; nth < 100; ++nth) {
     INFO("request " << nth);
-    runtime::host_allocator().fail_request(nth);
+    runtime::default_device().allocator().fail_request(nth);
     bool failed = false;
     try {
       action();
     } catch (const DeviceError&) {
       failed = true;
     }
-    runtime::host_allocator().fail_request(0);
+    runtime::default_device().allocator().fail_request(0);
     CHECK(in_use() == before);
     CHECK(numbers(action()) == expected);
     if (failed) continue;

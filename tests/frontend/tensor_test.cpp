@@ -17,7 +17,7 @@ TEST_CASE("a tensor knows its dtype, shape, strides and size") {
   CHECK(x.nbytes() == 24);
   CHECK(x.length(-1) == 3);
   CHECK(x.contiguous());
-  CHECK(x.device() == Device("cpu"));
+  CHECK(x.device() == Device());
   CHECK(reinterpret_cast<std::uintptr_t>(x.data()) % 64 == 0);
 }
 
@@ -111,10 +111,13 @@ TEST_CASE("foreign memory is used in place and given back once") {
   {
     Tensor view;
     {
-      const Tensor x = from_device(memory.data(), {2, 3}, f32, [&](void* data) {
-        CHECK(data == memory.data());
-        ++given_back;
-      });
+      const Tensor x = from_device(
+          memory.data(), {2, 3}, f32,
+          [&](void* data) {
+            CHECK(data == memory.data());
+            ++given_back;
+          },
+          Device("cpu"));
       CHECK(x.data() == memory.data());
       view = slice(x, {{1, 2}});
     }
@@ -125,10 +128,11 @@ TEST_CASE("foreign memory is used in place and given back once") {
 }
 
 TEST_CASE("foreign memory may have any strides") {
+  const Device cpu("cpu");
   std::vector<double> memory{1, 2, 3, 4, 5, 6};
-  CHECK(numbers(from_device(memory.data() + 5, {3}, {-2}, f64)) == std::vector<double>{6, 4, 2});
-  CHECK(numbers(from_device(memory.data(), {2, 2}, {0, 3}, f64)) == std::vector<double>{1, 4, 1, 4});
-  CHECK(numbers(from_device(memory.data(), {3, 2}, {1, 1}, f64) * 1.0) ==
+  CHECK(numbers(from_device(memory.data() + 5, {3}, {-2}, f64, {}, cpu)) == std::vector<double>{6, 4, 2});
+  CHECK(numbers(from_device(memory.data(), {2, 2}, {0, 3}, f64, {}, cpu)) == std::vector<double>{1, 4, 1, 4});
+  CHECK(numbers(from_device(memory.data(), {3, 2}, {1, 1}, f64, {}, cpu) * 1.0) ==
         std::vector<double>{1, 2, 2, 3, 3, 4});
 }
 

@@ -17,7 +17,7 @@ TEST_CASE("outputs may be views of what is stored, or of inputs, and nothing is 
   const auto program = runtime::Program::build(
       ir::parse("graph @views(%x: f32[3, 4]) {\n  %y = permute_dims(%x, axes=[1, 0])\n  return %x, %y, "
                 "slice(%x, ranges=[1:, ::-2]), broadcast_to(%x, shape=[2, 3, 4])\n}\n"),
-      {});
+      program_options());
   CHECK(program->launches() == 0);
   const runtime::TensorView input = view_of(x);
   const std::vector<runtime::TensorView> got = program->run(std::vector{input});
@@ -32,7 +32,7 @@ TEST_CASE("outputs may be views of what is stored, or of inputs, and nothing is 
 TEST_CASE("a view of a computed value shares its memory") {
   const auto program = runtime::Program::build(ir::parse("graph @g(%x: f32[3, 4]) {\n  %y = add(%x, 1)\n  "
                                                          "return %y, permute_dims(%y, axes=[1, 0]), %y\n}\n"),
-                                               {});
+                                               program_options());
   CHECK(program->launches() == 1);
   const ir::Array x = whole_numbers(f32, {3, 4});
   const std::vector<runtime::TensorView> got = program->run(std::vector{view_of(x)});
@@ -50,8 +50,8 @@ TEST_CASE("inputs that nothing reads and constants need no kernels") {
 }
 
 TEST_CASE("inputs of another number, dtype or shape are refused") {
-  const auto program =
-      runtime::Program::build(ir::parse("graph @g(%x: f32[2]) {\n  return add(%x, 1)\n}\n"), {});
+  const auto program = runtime::Program::build(ir::parse("graph @g(%x: f32[2]) {\n  return add(%x, 1)\n}\n"),
+                                               program_options());
   using Catch::Matchers::ContainsSubstring;
   CHECK_THROWS_WITH(program->run({}), ContainsSubstring("takes 1 tensors, got 0"));
   CHECK_THROWS_WITH(program->run(std::vector{view_of(ir::Array(f32, {3}))}),
@@ -66,7 +66,7 @@ TEST_CASE("many threads run one program at once") {
       "  %s = sum(%d, axes=[1], keepdims=true)\n  return add(%d, %s), sum(%x, axes=[0])\n}\n");
   const ir::Array x = whole_numbers(f32, {70, 3001});
   const std::vector<ir::Exact> expected = ir::evaluate_reference(g, std::vector{x});
-  const auto program = runtime::Program::build(ir::without_dead_nodes(g), {});
+  const auto program = runtime::Program::build(ir::without_dead_nodes(g), program_options());
   const runtime::TensorView input = view_of(x);
   const std::vector<ir::Array> right{expected[0].rounded(), expected[1].rounded()};
   std::atomic<int> wrong{0};
@@ -96,6 +96,7 @@ TEST_CASE("without a compiler the typed evaluator takes over, with one warning")
     return;
   }
   const CapturedLog log;
+  const RunsOn cpu(runtime::cpu_device());
   const ir::Graph g = ir::parse(
       "graph @g(%x: f32[2, 3]) {\n  %y = permute_dims(%x, axes=[1, 0])\n  return add(%y, 1), sum(%x, "
       "axes=[1])\n}\n");

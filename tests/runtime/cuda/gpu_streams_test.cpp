@@ -1,0 +1,133 @@
+// Work on streams of the user's, and tensors that go from one to another.
+#include <cuda_runtime_api.h>
+
+#include <thread>
+
+#include "runtime/allocator.h"
+#include "runtime/buffer.h"
+#include "runtime/stream_scope.h"
+#include "sinter/sinter.h"
+#include "tests/frontend/tensors.h"
+#include "tests/support/gpu.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+class UserStream {
+ public:
+  UserStream() { REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess); }
+  ~UserStream() { cudaStreamDestroy(stream_); }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Work for a while: a chain of kernels over a large tensor.
+Tensor busy(Tensor x) {
+  for (int i = 0; i < 50; ++i) x = x * 1.0001 + 0.0;
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("a tensor made on a stream of the user's is right on another and on the default one") {
+  need_gpu();
+  const Device gpu("cuda");
+  constexpr std::int64_t n = 1 << 22;
+  const Tensor x = ones({n}).to(gpu);
+  const std::vector<double> expected = numbers(slice(busy(x), {{0, 3}}));
+  for (int round = 0; round < 3; ++round) {
+    Tensor y;
+    {
+      const UserStream one, other;
+      {
+        const StreamScope scope(one.get(), gpu);
+        y = busy(x);
+      }
+      {
+        const StreamScope scope(other.get(), gpu);
+        const Tensor z = y + 0.0;
+        CHECK(numbers(slice(z, {{n - 3, n}})) == expected);
+      }
+    }  // the streams are no more
+    CHECK(numbers(slice(y + 0.0, {{n - 3, n}})) == expected);
+  }
+}
+
+TEST_CASE("memory freed on a stream whose work goes on is not given to another") {
+  runtime::Device& device = need_gpu();
+  const Device gpu("cuda");
+  constexpr std::int64_t n = 1 << 24;
+  const Tensor x = full({n}, 3.0).to(gpu);
+  device.synchronize();
+  const UserStream one;
+  Tensor sum_of_all;
+  {
+    const StreamScope scope(one.get(), gpu);
+    Tensor y = busy(x) * 0.0 + x;
+    sum_of_all = sum(y);
+    y = Tensor();  // freed while it is read
+  }
+  std::vector<Tensor> others;  // of the same size, and filled at once by the default stream
+  for (int i = 0; i < 4; ++i) others.push_back(full({n}, 7.0).to(gpu));
+  CHECK(sum_of_all.item<double>() == 3.0 * n);
+}
+
+TEST_CASE("a tensor used on another stream keeps its memory until that has run") {
+  need_gpu();
+  const Device gpu("cuda");
+  constexpr std::int64_t n = 1 << 24;
+  const UserStream one;
+  Tensor x = full({n}, 3.0).to(gpu), total;
+  {
+    const StreamScope scope(one.get(), gpu);
+    const Tensor late = busy(full({n}, 0.0).to(gpu));
+    total = sum(x + late * 0.0);
+    x = Tensor();  // made on the default stream, freed while the user's reads it
+  }
+  const Tensor other = full({n}, 7.0).to(gpu);
+  CHECK(total.item<double>() == 3.0 * n);
+  CHECK(other.device() == gpu);
+}
+
+TEST_CASE("scopes nest, and each thread has its own") {
+  runtime::Device& device = need_gpu();
+  const Device gpu("cuda");
+  const UserStream one, other;
+  const auto by_default = device.stream();
+  {
+    const StreamScope outer(one.get(), gpu);
+    const auto first = device.stream();
+    CHECK(first != by_default);
+    {
+      const StreamScope inner(other.get(), gpu);
+      CHECK(device.stream() != first);
+      const StreamScope none(nullptr, gpu);
+      CHECK(device.stream() == by_default);
+    }
+    CHECK(device.stream() == first);
+    std::thread([&] { CHECK(device.stream() == by_default); }).join();
+    const StreamScope again(one.get(), gpu);
+    CHECK(device.stream() == first);  // the same stream, the same object
+  }
+  CHECK(device.stream() == by_default);
+}
+
+TEST_CASE("programs run on the stream of the scope") {
+  need_gpu();
+  const Device gpu("cuda");
+  const UserStream mine;
+  const Tensor x = ones({1 << 24}).to(gpu);
+  busy(x);
+  synchronize();
+  const StreamScope scope(mine.get(), gpu);
+  const Tensor y = busy(x);
+  CHECK(cudaStreamQuery(mine.get()) == cudaErrorNotReady);
+  cudaGetLastError();
+  CHECK(cudaStreamSynchronize(mine.get()) == cudaSuccess);
+  CHECK(y.device() == gpu);
+}
