@@ -53,7 +53,7 @@ class Search {
 
  private:
   bool try_file(const std::string& file) {
-    void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) {
       // The linker's own words, except where it only says that there is no such file.
       const char* const error = dlerror();
