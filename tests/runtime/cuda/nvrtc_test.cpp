@@ -2,6 +2,7 @@
 #include "runtime/cuda/nvrtc.h"
 
 #include <atomic>
+#include <clocale>
 #include <thread>
 
 #include "runtime/subprocess.h"
@@ -107,6 +108,20 @@ TEST_CASE("a compilation that takes too long is given up") {
   const ScopedEnvironment environment{{"SINTER_COMPILE_TIMEOUT", "1"}, {"TMPDIR", temporary.path()}};
   CHECK_THROWS_WITH(nvrtc().compile("longish", long_source(20000), "sm_90a"),
                     ContainsSubstring("SINTER_COMPILE_TIMEOUT=1"));
+}
+
+TEST_CASE("a locale with a decimal comma changes no number in what NVRTC reads") {
+  need_nvrtc();
+  const std::string localedef = find_program("localedef");
+  if (localedef.empty()) SINTER_SKIP("no localedef to make a locale with");
+  const TemporaryDirectory directory;
+  run_program({{localedef, "-i", "de_DE", "-f", "UTF-8", directory / "de_DE.UTF-8"}});
+  const ScopedEnvironment environment{{"LOCPATH", directory.path()}};
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) SINTER_SKIP("no German locale");
+  const CudaCode code =
+      nvrtc().compile("scaling", "extern \"C\" __global__ void scaling(float* x) { *x *= 0.5f; }", "sm_90a");
+  std::setlocale(LC_ALL, "C");
+  CHECK_THAT(code.ptx, ContainsSubstring("0f3F000000"));
 }
 
 TEST_CASE("without NVRTC the error says what was searched and which variable to set") {
