@@ -117,22 +117,27 @@ TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
     }
 }
 
-TEST_CASE("gelu has exactly one load and one store per vector") {
+TEST_CASE("what is elementwise has exactly one load or store per tensor and vector") {
   need_nvrtc();
   for (const std::string& arch : architectures()) {
-    Kernels gelus;
+    Kernels all;
     for (const char* dtype : float_dtypes)
-      for (const char* name : {"gelu", "gelu_erf"}) gelus.add(*suite::find_workload(name), dtype, arch);
-    const std::vector<runtime::KernelReport> reports = gelus.reports();
-    CHECK(reports.size() == 6);
+      for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "adamw"})
+        all.add(*suite::find_workload(name), dtype, arch);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    CHECK(reports.size() == 15);
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      INFO(gelus.titles[i]);
-      REQUIRE(reports[i].accesses.size() == 2);
+      INFO(all.titles[i]);
+      std::vector<std::string> tensors, accessed;
+      for (const codegen::KernelParam& p : all.sources[i].params)
+        if (p.kind == codegen::KernelParam::Kind::buffer) tensors.push_back(p.name);
       for (const runtime::TensorAccesses& a : reports[i].accesses) {
-        CHECK(a.tensor == (a.is_store ? "out0" : "in0"));
+        accessed.push_back(a.tensor);
+        CHECK(a.is_store == a.tensor.starts_with("out"));
         CHECK(a.bytes == 16);
         CHECK(a.count == 1);
       }
+      CHECK(accessed == tensors);
     }
   }
 }
