@@ -36,6 +36,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/layouts_test.cpp
   program/lengths_test.cpp
   program/ops_test.cpp
+  program/products_test.cpp
   program/reductions_test.cpp
 )
 target_link_libraries(test_cuda_on_cpu PRIVATE sinter_cuda_on_cpu)
