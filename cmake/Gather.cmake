@@ -7,8 +7,9 @@ find_package(CLI11 REQUIRED)  # the tool names it, and imported targets belong t
 
 set(gathered_folder ${PROJECT_BINARY_DIR}/gather)
 
-# Tests of the source tree, of what is built for the processor of this machine, and of what no GPU has a part in.
-set(left_behind "^test_(repository|prelude|base|ir|passes|codegen|nvrtc_matrix|cuda_on_cpu.*)$")
+# Tests of the source tree, of what is built for the processor of this machine, of what no GPU has a part in, and of
+# data that are too large to come along.
+set(left_behind "^test_(onnx|repository|prelude|base|ir|passes|codegen|nvrtc_matrix|cuda_on_cpu.*)$")
 
 function(sinter_gathered target)
   set_target_properties(${target} PROPERTIES

@@ -24,7 +24,6 @@ foreach(library IN LISTS libraries loaded)
 endforeach()
 
 file(COPY ${SOURCE}/docs/ DESTINATION ${FOLDER}/source/docs FILES_MATCHING PATTERN "*.md")
-file(COPY ${SOURCE}/tests/onnx/skips.txt DESTINATION ${FOLDER}/source/tests/onnx)
 file(COPY ${SOURCE}/tests/gpu.sh ${SOURCE}/samples/bench/compare.py ${SOURCE}/samples/bench/formulas.py DESTINATION ${FOLDER}
      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 

@@ -25,7 +25,8 @@ bench::Timing time_by_hand(const Subject& subject, const std::vector<Tensor>& in
       [&] {
         team.run(count, [&](std::size_t begin, std::size_t end) { subject.by_hand(from, to, begin, end); });
       });
-  const Tensor by_hand = sinter::from_vector<float>(memory_of_outputs[0], outputs[0].shape());
+  const Tensor by_hand =
+      sinter::from_vector<float>(memory_of_outputs[0], outputs[0].shape(), outputs[0].device());
   if (!sinter::allclose(by_hand, outputs[0], 1e-5, 1e-6))
     throw sinter::InternalError(subject.name + ": written by hand it gives other values");
   return timing;

@@ -1,8 +1,6 @@
 // bench: what it reports, not how fast anything is.
-#include <cstdlib>
-
-#include "runtime/device.h"
 #include "tests/catch.h"
+#include "tests/support/gpu.h"
 #include "tests/support/sandbox.h"
 #include "tests/tool/tool.h"
 
@@ -90,8 +88,7 @@ TEST_CASE("bench takes inputs from files, and lengths from them") {
 }
 
 TEST_CASE("bench on a GPU reports the same, by its own clock") {
-  const sinter::runtime::CudaState& state = sinter::runtime::cuda_state();
-  if (!state.usable() && std::getenv("SINTER_REQUIRE_GPU") == nullptr) SINTER_SKIP(state.reason);
+  need_gpu();
   const TemporaryDirectory directory;
   const auto results = tool_json(bench({"gelu", "linear_gelu", "--set", "dim=32", "--json"}, "cuda"));
   const auto on_cpu = tool_json(bench({"gelu", "linear_gelu", "--set", "dim=32", "--json"}));

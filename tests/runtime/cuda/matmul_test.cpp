@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/base/settings.h"
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/cuda_matmul.h"
-#include "runtime/device.h"
 #include "tests/catch.h"
+#include "tests/support/gpu.h"
 #include "tests/support/random.h"
 #include "tests/support/sandbox.h"
 
@@ -18,17 +17,11 @@ namespace sinter::runtime::cuda {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using testing::need_gpu;
 
 void ok(cudaError_t error) {
   INFO(cudaGetErrorString(error));
   REQUIRE(error == cudaSuccess);
-}
-
-void need_gpu() {
-  const CudaState& state = cuda_state();
-  if (state.usable()) return;
-  if (settings().require_gpu) FAIL(state.reason);
-  SINTER_SKIP(state.reason);
 }
 
 /// Memory of the GPU with the host's view of it.
