@@ -6,8 +6,12 @@
 namespace sinter::testing {
 namespace {
 
-const bool runner_is_set = [] {
-  program_runner() = {codegen::Target::cuda("sm_90a"), cuda_on_cpu::run_program};
+ProgramRunner runner_on_simulator() {
+  return {codegen::Target::cuda("sm_90a"), cuda_on_cpu::run_program};
+}
+
+const bool is_set = [] {
+  make_program_runner = runner_on_simulator;
   return true;
 }();
 

@@ -43,14 +43,22 @@ ir::Array array_of(const runtime::TensorView& view) {
   return array;
 }
 
+namespace {
+
+ProgramRunner runner_on_default_device() {
+  runtime::Device& device = runtime::default_device();
+  const auto run = [](const runtime::Program& program, std::span<const runtime::TensorView> inputs) {
+    return program.run(inputs);
+  };
+  return {device.target(), run, &device};
+}
+
+}  // namespace
+
+constinit MakeProgramRunner make_program_runner = runner_on_default_device;
+
 ProgramRunner& program_runner() {
-  static ProgramRunner runner = [] {
-    runtime::Device& device = runtime::default_device();
-    const auto run = [](const runtime::Program& program, std::span<const runtime::TensorView> inputs) {
-      return program.run(inputs);
-    };
-    return ProgramRunner{device.target(), run, &device};
-  }();
+  static ProgramRunner runner = make_program_runner();
   return runner;
 }
 

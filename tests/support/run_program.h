@@ -16,7 +16,7 @@ runtime::TensorView view_of(const ir::Array& array);
 ir::Array array_of(const runtime::TensorView& view);
 
 /// What run_program builds for, where inputs are, and how it runs that: on the default device, so that the
-/// same tests try whatever is there. tests/cuda_on_cpu puts its simulator here.
+/// same tests try whatever is there.
 struct ProgramRunner {
   codegen::Target target = codegen::Target::cpu();
   std::function<std::vector<runtime::TensorView>(const runtime::Program&,
@@ -25,6 +25,10 @@ struct ProgramRunner {
   runtime::Device* device = &runtime::cpu_device();  // of the inputs
 };
 ProgramRunner& program_runner();
+
+using MakeProgramRunner = ProgramRunner (*)();
+/// Makes the runner, at its first use. tests/cuda_on_cpu puts its simulator here before main begins.
+extern MakeProgramRunner make_program_runner;
 
 /// Has run_program run on this device as long as it lives.
 class RunsOn {
