@@ -28,6 +28,7 @@ set_source_files_properties(cuda_on_cpu/fiber.cpp PROPERTIES COMPILE_OPTIONS -U_
 
 # Its own tests, and those of programs, which it runs in the GPU's place.
 sinter_add_tests(cuda_on_cpu SOURCES
+  cuda_on_cpu/dtypes_test.cpp
   cuda_on_cpu/faults_test.cpp
   cuda_on_cpu/places_test.cpp
   cuda_on_cpu/random_programs_test.cpp

@@ -50,7 +50,8 @@ std::vector<ir::Array> inputs_for(const suite::Workload& workload, const suite::
   return arrays;
 }
 
-void check(const suite::Workload& workload, const suite::Choices& choices) {
+void check(const suite::Workload& workload, const suite::Choices& choices,
+           Numerics numerics = Numerics::standard) {
   std::string set;
   for (const auto& [name, value] : choices) set += fmt::format(" --set {}={}", name, value);
   INFO(workload.name << set);
@@ -58,7 +59,7 @@ void check(const suite::Workload& workload, const suite::Choices& choices) {
   const std::vector<ir::Array> inputs = inputs_for(workload, choices, g);
   const std::vector<Bounded> expected = evaluate_bounded(g, inputs);
   CHECK(decided(expected) > 0.9);
-  CHECK(mismatch(run_program(ir::without_dead_nodes(g), inputs), expected) == "");
+  CHECK(mismatch(run_program(ir::without_dead_nodes(g), inputs, program_options(numerics)), expected) == "");
 }
 
 bool has(const suite::Workload& workload, std::string_view parameter) {
@@ -103,6 +104,19 @@ TEST_CASE("workloads in f16") {
 }
 TEST_CASE("workloads in f64") {
   check_all("f64");
+}
+TEST_CASE("workloads in the other numeric modes") {
+  for (const suite::Workload& workload : suite::workloads())
+    for (Numerics numerics : {Numerics::strict, Numerics::fast})
+      for (const char* dtype : {"f32", "bf16"})
+        check(workload,
+              {{"dtype", dtype},
+               {"rows", "6"},
+               {"cols", "1000"},
+               {"layers", "2"},
+               {"dim", "32"},
+               {"batch", "4"}},
+              numerics);
 }
 TEST_CASE("rows of every class of length in f32") {
   check_rows("f32");
