@@ -45,6 +45,12 @@ ProgramCache& cache() {
   return programs;
 }
 
+/// The same programs by what was called, which is told without a graph.
+ProgramCache& kept() {
+  static ProgramCache programs;
+  return programs;
+}
+
 std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,
                                                     std::span<const runtime::TensorView> inputs,
                                                     runtime::Device& device) {
@@ -103,7 +109,8 @@ Tensor filled(ir::Scalar value, const std::vector<std::int64_t>& shape, runtime:
 
 }  // namespace
 
-Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device) {
+Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device,
+               const std::string& key) {
   const auto input = std::ranges::find(graph.inputs(), result);
   if (input != graph.inputs().end()) return inputs[static_cast<std::size_t>(input - graph.inputs().begin())];
   if (const ir::Scalar* value = repeated_constant(graph, result))
@@ -115,7 +122,19 @@ Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs
   views.reserve(inputs.size());
   for (const Tensor& x : inputs) views.push_back(input_view(x, device));
   graph.output(result);
-  return from_view(program_for(std::move(graph), views, device)->run(views).front());
+  auto program = program_for(std::move(graph), views, device);
+  Tensor made = from_view(std::move(program->run(views).front()));
+  if (!key.empty()) kept().insert(key, std::move(program));
+  return made;
+}
+
+std::optional<Tensor> run_kept(const std::string& key, std::span<const Tensor> inputs) {
+  const auto program = kept().find(key);
+  if (!program) return std::nullopt;
+  std::vector<runtime::TensorView> views;
+  views.reserve(inputs.size());
+  for (const Tensor& x : inputs) views.push_back(view_of(x));
+  return from_view(std::move(program->run(views).front()));
 }
 
 Storage compute(const Generator& generator, runtime::Device& device) {

@@ -5,7 +5,9 @@
 // another way is a view, and runs nothing; neither does what has no elements.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "frontend/tensor_impl.h"
@@ -13,8 +15,12 @@
 namespace sinter::frontend {
 
 /// The value of `result` in a small graph whose inputs are these tensors, in memory, all of them numbers or
-/// on the device.
-Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device);
+/// on the device. If a program computed it, that is kept under `key`, if there is one, for run_kept.
+Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs, runtime::Device& device,
+               const std::string& key = {});
+
+/// The same by the program that was kept under the key, on inputs of the same kinds; nothing if none was.
+std::optional<Tensor> run_kept(const std::string& key, std::span<const Tensor> inputs);
 
 /// A generator's values in the device's memory, in row-major order.
 Storage compute(const Generator& generator, runtime::Device& device);

@@ -5,6 +5,7 @@
 
 #include "frontend/dispatch.h"
 #include "frontend/errors.h"
+#include "frontend/signature.h"
 #include "frontend/tensor_impl.h"
 #include "ir/base/check.h"
 
@@ -20,20 +21,32 @@ using IrWhere = ir::Where;
 
 template <class... X>
 Tensor elementwise(Op op, X&&... operands) {
+  const char known[] = {'e', static_cast<char>(op)};
   return dispatch({std::forward<X>(operands)...},
-                  [op](Graph& g, Values v, const IrWhere& w) { return ir::elementwise(g, op, v, w); });
+                  [op](Graph& g, Values v, const IrWhere& w) { return ir::elementwise(g, op, v, w); },
+                  {known, sizeof known});
 }
 
 Tensor cast(Op, Operand x, DType dtype) {
-  return dispatch({std::move(x)}, [dtype](Graph& g, Values v, const IrWhere& w) {
-    return ir::cast(g, as_value(g, v[0], w), dtype, w);
-  });
+  const char known[] = {'c', static_cast<char>(dtype)};
+  return dispatch(
+      {std::move(x)},
+      [dtype](Graph& g, Values v, const IrWhere& w) { return ir::cast(g, as_value(g, v[0], w), dtype, w); },
+      {known, sizeof known});
 }
 
 Tensor reduce(Op op, Operand x, const Axes& axes, bool keepdims, std::optional<DType> dtype) {
-  return dispatch({std::move(x)}, [&](Graph& g, Values v, const IrWhere& w) {
-    return ir::reduce(g, op, as_value(g, v[0], w), axes.given(), keepdims, dtype, w);
-  });
+  std::string known{'r', static_cast<char>(op), keepdims ? 'k' : '-', dtype ? static_cast<char>(*dtype) : '-',
+                    axes.given() ? 'a' : '-'};
+  frontend::append_bytes(known, axes.given() ? axes.given()->size() : std::size_t{0});
+  if (axes.given())
+    for (const std::int64_t axis : *axes.given()) frontend::append_bytes(known, axis);
+  return dispatch(
+      {std::move(x)},
+      [&](Graph& g, Values v, const IrWhere& w) {
+        return ir::reduce(g, op, as_value(g, v[0], w), axes.given(), keepdims, dtype, w);
+      },
+      known);
 }
 Tensor reduce(Op op, Operand x, const ReduceOptions& o) {
   return reduce(op, std::move(x), o.axes, o.keepdims, {});

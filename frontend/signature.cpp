@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::uintptr_t widest_alignment = 64;
 
+int alignment_of(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data) | widest_alignment;
+  return static_cast<int>(address & -address);
+}
+
 void append_tensor(std::string& key, const Tensor& x) {
   key += x.defined() ? 'T' : 'U';
   if (x.defined()) append_signature(key, x);
@@ -27,17 +32,23 @@ std::string in_words(const Tensor& x) {
 }  // namespace
 
 runtime::InputLayout layout_of(const runtime::TensorView& view) {
-  const auto address = reinterpret_cast<std::uintptr_t>(view.data) | widest_alignment;
-  return {view.strides, static_cast<int>(address & -address)};
+  return {view.strides, alignment_of(view.data)};
 }
 
 void append_signature(std::string& key, const runtime::TensorView& view) {
   key += static_cast<char>(view.dtype);
   append(key, static_cast<std::int64_t>(view.shape.size()));
   for (const std::int64_t length : view.shape) append(key, length);
-  const runtime::InputLayout layout = layout_of(view);
-  for (const std::int64_t stride : layout.strides) append(key, stride);
-  append(key, layout.alignment);
+  for (const std::int64_t stride : view.strides) append(key, stride);
+  append(key, alignment_of(view.data));
+}
+
+void append_signature(std::string& key, DType dtype, const ir::Shape& shape, const Storage& storage) {
+  key += static_cast<char>(dtype);
+  append(key, static_cast<std::int64_t>(shape.rank()));
+  for (const ir::Dim& length : shape) append(key, length.value());
+  for (const std::int64_t stride : storage.strides) append(key, stride);
+  append(key, alignment_of(storage.data));
 }
 
 void append_device(std::string& key, const runtime::Device& device) {
@@ -49,7 +60,7 @@ void append_signature(std::string& key, const Tensor& x) {
     key += '#';
   else
     append_device(key, storage_of(x, "its memory").buffer->device());
-  append_signature(key, view_of(x));
+  append_signature(key, impl_of(x).dtype, impl_of(x).shape, storage_of(x, "its memory"));
 }
 
 std::string signature_of(std::span<const Argument> arguments) {

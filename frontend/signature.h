@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "frontend/tensor_impl.h"
 #include "runtime/program.h"
 #include "sinter/compile_traits.h"
 
@@ -16,6 +17,15 @@ void append_signature(std::string& key, const runtime::TensorView& view);
 
 /// Appends which device it is.
 void append_device(std::string& key, const runtime::Device& device);
+
+/// The same as for its view.
+void append_signature(std::string& key, DType dtype, const ir::Shape& shape, const Storage& storage);
+
+/// Appends a value's bytes.
+template <class T>
+void append_bytes(std::string& key, T value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 
 /// Appends the signature of a tensor: of its view, and the device or that it is a number.
 void append_signature(std::string& key, const Tensor& x);

@@ -154,16 +154,15 @@ runtime::TensorView view_of(const Tensor& x) {
 }
 
 Tensor from_view(runtime::TensorView view) {
-  const std::vector<std::int64_t> canonical = row_major(view.shape);
-  const bool empty = std::ranges::find(view.shape, 0) != view.shape.end();
+  if (std::ranges::find(view.shape, 0) != view.shape.end()) view.strides = row_major(view.shape);
   // Strides of axes of length 1 address nothing: they get what row-major order would give, from the last axis
   // on.
   std::int64_t inner = 1;
   for (std::size_t i = view.shape.size(); i-- > 0;) {
     if (view.shape[i] == 1) view.strides[i] = inner;
-    inner = view.strides[i] * view.shape[i];
+    inner = view.strides[i] * std::max<std::int64_t>(view.shape[i], 1);
   }
-  Storage storage{std::move(view.buffer), view.data, empty ? canonical : std::move(view.strides)};
+  Storage storage{std::move(view.buffer), view.data, std::move(view.strides)};
   std::vector<ir::Dim> dims(view.shape.begin(), view.shape.end());
   return Tensor(std::make_shared<TensorImpl>(view.dtype, ir::Shape(std::move(dims)), std::move(storage)));
 }

@@ -6,10 +6,10 @@
 
 namespace sinter::runtime {
 
-Buffer::Buffer(Device& device) : device_(&device), stream_(device.stream()) {}
+Buffer::Buffer(Token, Device& device) : device_(&device), stream_(device.stream()) {}
 
 std::shared_ptr<Buffer> Buffer::allocate(std::int64_t bytes, Device& device) {
-  std::shared_ptr<Buffer> buffer(new Buffer(device));  // before the memory, so that nothing can fail after it
+  const auto buffer = std::make_shared<Buffer>(Token(), device);  // first, so that nothing fails after it
   buffer->data_ = static_cast<std::byte*>(device.allocator().allocate(bytes, buffer->stream_));
   buffer->bytes_ = bytes;
   buffer->foreign_ = false;
@@ -18,7 +18,7 @@ std::shared_ptr<Buffer> Buffer::allocate(std::int64_t bytes, Device& device) {
 
 std::shared_ptr<Buffer> Buffer::foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter,
                                         Device& device) {
-  std::shared_ptr<Buffer> buffer(new Buffer(device));
+  const auto buffer = std::make_shared<Buffer>(Token(), device);
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->bytes_ = bytes;
   buffer->deleter_ = std::move(deleter);

@@ -25,6 +25,12 @@ class Buffer {
   static std::shared_ptr<Buffer> foreign(void* data, std::int64_t bytes, std::function<void(void*)> deleter,
                                          Device& device = cpu_device());
 
+  /// Only allocate() and foreign() have the token.
+  class Token {
+    friend Buffer;
+    Token() = default;
+  };
+  Buffer(Token, Device& device);
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
@@ -42,7 +48,6 @@ class Buffer {
   }
 
  private:
-  explicit Buffer(Device& device);
   void use_on_another(const std::shared_ptr<Stream>& stream);
 
   std::byte* data_ = nullptr;

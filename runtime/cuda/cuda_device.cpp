@@ -131,6 +131,10 @@ void CudaDevice::fail(cudaError_t error, const char* doing) {
   sinter::fail<DeviceError>("{}: {}; the device is of no more use to this process", name(), lost_because_);
 }
 
+void CudaDevice::check_work(cudaError_t error, const char* doing) {
+  if (is_fatal(error)) fail(error, doing);
+}
+
 const std::shared_ptr<Stream>& CudaDevice::stream() {
   const std::shared_ptr<Stream>* const chosen = chosen_stream(*this);
   return chosen ? *chosen : default_stream_;

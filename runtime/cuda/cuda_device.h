@@ -50,6 +50,8 @@ class CudaDevice final : public Device {
     if (error != cudaSuccess) [[unlikely]]
       fail(error, doing);
   }
+  /// Throws as check() does if the error is one of work that ran before, whatever call found it.
+  void check_work(cudaError_t error, const char* doing);
   /// Throws DeviceError when the device is lost, or cannot be used in a child made by fork().
   void require_alive() const;
   /// `name` lives as long as the process.

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "ir/base/check.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace sinter::runtime {
 namespace {
@@ -35,6 +36,7 @@ std::shared_ptr<const CudaKernel> CudaKernel::load(const std::string& name, cons
   const auto check = [&](cudaError_t error, const char* doing) {
     if (error == cudaSuccess) return;
     cudaGetLastError();
+    cuda::device(device).check_work(error, "loading a kernel");
     fail<CompileError>("kernel {}: the driver refuses it on {}: {}", name, doing, cudaGetErrorString(error));
   };
   const std::string terminated(image);  // as PTX must be

@@ -54,3 +54,33 @@ TEST_CASE("inputs that are not those of the graph are refused") {
   CHECK_THROWS_AS(frontend::run_eagerly(g, std::vector<Tensor>{ones({2, 4})}), ShapeError);
   CHECK_THROWS_AS(frontend::run_eagerly(g, std::vector<Tensor>{ones({3})}), ShapeError);
 }
+
+TEST_CASE("an operation that ran before is told from its likes") {
+  const Tensor x = floats({1, 2, 3, 4}, {2, 2}), y = floats({5, 6, 7, 8}, {2, 2});
+  for (int round = 0; round < 3; ++round) {
+    CHECK(numbers(x * 2.0) == std::vector<double>{2, 4, 6, 8});
+    CHECK(numbers(x * 3.0) == std::vector<double>{3, 6, 9, 12});
+    CHECK(numbers(2.0 - x) == std::vector<double>{1, 0, -1, -2});
+    CHECK(numbers(x - 2.0) == std::vector<double>{-1, 0, 1, 2});
+    CHECK(numbers(x - x) == std::vector<double>{0, 0, 0, 0});
+    CHECK(numbers(x - y) == std::vector<double>{-4, -4, -4, -4});
+    CHECK(numbers(y - x) == std::vector<double>{4, 4, 4, 4});
+    CHECK(numbers(x - permute_dims(y, {1, 0})) == std::vector<double>{-4, -5, -3, -4});
+    CHECK(numbers(x - slice(y, {{0, 1}})) == std::vector<double>{-4, -4, -2, -2});
+    CHECK((x * 2).dtype() == f32);
+    CHECK((ints({1}) * 2).dtype() == int64);
+    CHECK((ints({1}) * true).dtype() == int64);
+    CHECK((ints({1}) * 2.0).dtype() == f32);
+    CHECK(numbers(sum(x)) == std::vector<double>{10});
+    CHECK(numbers(sum(x, {.axes = 0})) == std::vector<double>{4, 6});
+    CHECK(numbers(sum(x, {.axes = 1})) == std::vector<double>{3, 7});
+    CHECK(sum(x, {.axes = 1, .keepdims = true}).shape() == Shape{2, 1});
+    CHECK(sum(x, {.axes = 1, .dtype = f64}).dtype() == f64);
+    CHECK(numbers(max(x, {.axes = 1})) == std::vector<double>{2, 4});
+    CHECK(x.astype(int32).dtype() == int32);
+    CHECK(x.astype(f64).dtype() == f64);
+    CHECK(numbers(x + ones({2, 2})) == std::vector<double>{2, 3, 4, 5});
+    CHECK(numbers(x + full({2, 2}, round)) ==
+          std::vector<double>{1. + round, 2. + round, 3. + round, 4. + round});
+  }
+}
