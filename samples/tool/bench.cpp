@@ -15,6 +15,7 @@
 #include "samples/tool/inputs.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
+#include "samples/tool/tensor_files.h"
 #include "samples/tool/verbs.h"
 
 namespace tool {
@@ -26,7 +27,7 @@ using Tensors = std::vector<Tensor>;
 struct BenchOptions {
   std::vector<std::string> whats, inputs;
   SubjectOptions subject;
-  std::string device, markdown;
+  std::string device, markdown, output_dir;
   double seconds = 3;
   bool by_hand = false, no_first_call = false;
 };
@@ -109,6 +110,7 @@ BenchResult bench_one(const Job& job, const BenchOptions& options, const sinter:
   result.copy_gbps = stopwatch.copy_bandwidth(options.seconds * 0.1);
   // Fused first: what has kept a GPU hot before would slow it down.
   result.fused = stopwatch.measure(options.seconds * 0.4, before, [&] { outputs = compiled(inputs); });
+  if (!options.output_dir.empty()) write_tensors(options.output_dir, subject.function.outputs(), outputs);
   result.eager =
       stopwatch.measure(options.seconds * 0.5, before, [&] { outputs = subject.function(inputs); });
   const bool is_f32 = !inputs.empty() && inputs[0].dtype() == sinter::f32;
@@ -127,8 +129,8 @@ std::vector<Job> open_jobs(const BenchOptions& options) {
   std::vector<std::string> names = options.whats;
   if (names.empty())
     for (const suite::Workload& workload : suite::workloads()) names.push_back(workload.name);
-  if (!options.inputs.empty() && names.size() != 1)
-    throw sinter::ValueError("--input is for one workload; name it");
+  if ((!options.inputs.empty() || !options.output_dir.empty()) && names.size() != 1)
+    throw sinter::ValueError("--input and --output-dir are for one workload; name it");
   std::vector<Job> jobs;
   for (const What& what : open_all(names, options.subject.choices())) {
     Given given = load_inputs(what, options.inputs);
@@ -209,6 +211,8 @@ void add_bench(CLI::App& app) {
   verb->add_flag("--against-handwritten", options->by_hand,
                  "on the CPU, also times workloads that are written and vectorised by hand (gelu in f32)");
   verb->add_flag("--no-first-call", options->no_first_call, "leaves out the first calls, which take seconds");
+  verb->add_option("--output-dir", options->output_dir,
+                   "writes NAME.npy there for every output of the last fused repetition, bf16 as uint16");
   verb->add_option("--markdown", options->markdown, "file to which the table is written, with the machine");
   verb->callback([options] { run_bench(*options); });
 

@@ -1,22 +1,19 @@
 // sinter run: inputs from files or drawn from a seed, outputs to files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
-#include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "samples/tool/inputs.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
+#include "samples/tool/tensor_files.h"
 #include "samples/tool/verbs.h"
 
 namespace tool {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using sinter::Tensor;
 using sinter::ValueError;
@@ -36,50 +33,6 @@ std::vector<Tensor> run_in_mode(const Subject& subject, const std::vector<Tensor
   if (options.mode == "typed") return subject.function.evaluate(inputs, sinter::Evaluator::typed);
   return sinter::compile(subject.function,
                          {.numerics = options.subject.chosen_numerics(), .name = subject.name})(inputs);
-}
-
-/// Names of the outputs as names of files: what could leave the directory or hide is replaced, and no two are
-/// the same.
-std::vector<std::string> file_names(const std::vector<std::string>& outputs) {
-  std::set<std::string> taken;
-  std::vector<std::string> names;
-  for (std::string name : outputs) {
-    for (char& c : name)
-      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
-    std::string unique = name;
-    for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
-    names.push_back(unique + ".npy");
-  }
-  return names;
-}
-
-/// Writes all files or, when one of them fails, none: into a directory beside their places, from where they
-/// are moved.
-void write_all(const fs::path& directory, const std::vector<std::string>& names,
-               const std::vector<Tensor>& tensors) {
-  const auto check = [&](const fs::path& path, const std::error_code& error) {
-    if (error) throw ValueError(fmt::format("--output-dir: {}: {}", path.string(), error.message()));
-  };
-  std::error_code error;
-  fs::create_directories(directory, error);
-  check(directory, error);
-  for (const std::string& name : names)
-    if (fs::is_directory(directory / name))
-      check(directory / name, std::make_error_code(std::errc::is_a_directory));
-  const fs::path staging = directory / fmt::format(".sinter-{}", ::getpid());
-  fs::create_directory(staging, error);
-  check(staging, error);
-  try {
-    for (std::size_t i = 0; i < names.size(); ++i) sinter::save_npy(tensors[i], staging / names[i]);
-    for (const std::string& name : names) {
-      fs::rename(staging / name, directory / name, error);
-      check(directory / name, error);
-    }
-  } catch (...) {
-    fs::remove_all(staging, error);
-    throw;
-  }
-  fs::remove(staging, error);
 }
 
 /// What came out, for people: dtype and shape, then where it was written or the values themselves.
@@ -120,11 +73,7 @@ void run(const RunOptions& options) {
       run_in_mode(subject, complete_inputs(subject, given, options.seed, device), options);
   const std::vector<std::string> names = subject.function.outputs();
   std::vector<std::string> files;
-  if (!options.output_dir.empty()) {
-    const std::vector<std::string> file_names_only = file_names(names);
-    write_all(options.output_dir, file_names_only, outputs);
-    for (const std::string& file : file_names_only) files.push_back(fs::path(options.output_dir) / file);
-  }
+  if (!options.output_dir.empty()) files = write_tensors(options.output_dir, names, outputs);
   print(options.subject.json ? report_json(options, names, outputs, files) : report(names, outputs, files));
 }
 
