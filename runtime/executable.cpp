@@ -137,11 +137,27 @@ Executable::Step Executable::matmul_step(const ir::Graph& g, const passes::Group
     return o;
   };
   step.operands = {operand(factors[0]), operand(factors[1]), operand(result)};
+  join_batch_axes(step);
   if (adds_bias) {
     const ir::View& view = *views[sum.bias.id];
     step.operands.push_back({places_[view.base.id], view.offset.value() * size_of(step.dtype), {}, 0, 0});
   }
   return step;
+}
+
+/// Makes one axis of those along which all operands lie evenly, since the library takes one, and drops those
+/// of length 1.
+void Executable::join_batch_axes(Step& step) {
+  for (std::size_t i = step.batch.size(); i-- > 0;) {
+    const auto evenly = [&](const Operand& o) { return o.batch[i] == step.batch[i + 1] * o.batch[i + 1]; };
+    const bool drop = step.batch[i] == 1,
+               join = i + 1 < step.batch.size() && std::ranges::all_of(step.operands, evenly);
+    if (!drop && !join) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    if (!drop) step.batch[i + 1] *= step.batch[i];
+    step.batch.erase(step.batch.begin() + at);
+    for (Operand& o : step.operands) o.batch.erase(o.batch.begin() + at);
+  }
 }
 
 /// The buffers that a run works on.

@@ -76,6 +76,7 @@ class Executable {
   void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
                     const std::vector<std::optional<ir::View>>& views);
   Step kernel_step(const PlannedGroup& planned, int kernel) const;
+  static void join_batch_axes(Step& step);
   static void run_matmul(Device& device, const Step& step, const Memory& memory);
   Step matmul_step(const ir::Graph& graph, const passes::Group& group,
                    const std::vector<std::optional<ir::View>>& views) const;

@@ -84,6 +84,23 @@ TEST_CASE("what needs one pass over memory is one kernel on either target") {
     }
 }
 
+TEST_CASE("explain and dot say which products add a bias at their end") {
+  const auto epilogue = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"explain", "linear_gelu", "--json"});
+    return tool_json(words)["gemms"][0]["epilogue"];
+  };
+  CHECK(epilogue({"--target", "cuda"}) == "bias");
+  CHECK(epilogue({"--target", "cuda", "--set", "dtype=bf16"}) == "bias");
+  CHECK(epilogue({"--target", "cuda", "--set", "rows=M"}) == "bias");
+  CHECK(epilogue({"--target", "cuda", "--set", "dtype=f64"}) == "none");
+  CHECK(epilogue({"--target", "cuda", "--numerics", "strict"}) == "none");
+  CHECK(epilogue({"--target", "cpu"}) == "none");
+  CHECK_THAT(tool_output({"explain", "linear_gelu", "--target", "cuda"}),
+             ContainsSubstring("product of 1024 x 1024 by 1024 x 1024 (f32, batch 1), bias added"));
+  CHECK_THAT(tool_output({"dot", "linear_gelu", "--target", "cuda"}), ContainsSubstring("matmul + bias"));
+  CHECK_THAT(tool_output({"dot", "linear_gelu", "--target", "cpu"}), !ContainsSubstring("matmul + bias"));
+}
+
 TEST_CASE("a formula of one's own, with a length of no value, is one kernel as well") {
   const TemporaryDirectory directory;
   const std::string file = directory.write("own.graph", own_formula);
