@@ -12,6 +12,7 @@
 
 #include "ir/base/check.h"
 #include "runtime/disk_cache.h"
+#include "runtime/host_compiler.h"
 #include "runtime/subprocess.h"
 #include "tests/support/compile_source.h"
 #include "tests/support/sandbox.h"
@@ -77,7 +78,8 @@ std::string compiled_object(const std::string& name, const std::string& text) {
           "namespace sinter {{\nextern \"C\" void simulator_entry(const void* params) {{ {}(*(const "
           "Params*)params); }}\n}}\n",
           name);
-  static const std::string identity = runtime::quoted(compiler()) + read_text(SINTER_KERNEL_SIDE);
+  static const std::string identity = runtime::quoted(compiler()) + SINTER_TEST_CXX_VERSION +
+                                      runtime::processor_identity() + read_text(SINTER_KERNEL_SIDE);
   const std::string key = identity + source;
   if (auto object = cache.load(key)) return std::move(*object);
   CompiledSource result = compile_source(compiler(), source, "kernel.cpp");

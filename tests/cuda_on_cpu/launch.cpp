@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 
+#include "ir/base/check.h"
 #include "tests/cuda_on_cpu/fiber.h"
 
 namespace sinter::testing::cuda_on_cpu {
@@ -298,6 +299,8 @@ std::vector<std::byte> outputs_of(const Launch& launch) {
 }  // namespace
 
 Memory run_blocks(const Launch& launch, std::vector<std::int64_t> blocks, Order order, std::uint64_t seed) {
+  SINTER_ASSERT(launch.block_threads >= 1 && launch.block_threads <= Fibers::most,
+                "{}: {} threads in a block", launch.kernel->name(), launch.block_threads);
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
   std::vector<Region> regions = launch.buffers;

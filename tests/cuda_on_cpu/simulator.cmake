@@ -21,7 +21,8 @@ target_link_libraries(sinter_cuda_on_cpu PUBLIC sinter_testing)
 target_precompile_headers(sinter_cuda_on_cpu REUSE_FROM sinter_testing)
 add_dependencies(sinter_cuda_on_cpu cuda_on_cpu_kernel_side)
 target_compile_definitions(sinter_cuda_on_cpu PRIVATE
-  SINTER_TEST_CXX="${CMAKE_CXX_COMPILER}" SINTER_KERNEL_SIDE="$<TARGET_OBJECTS:cuda_on_cpu_kernel_side>"
+  SINTER_TEST_CXX="${CMAKE_CXX_COMPILER}" SINTER_TEST_CXX_VERSION="${CMAKE_CXX_COMPILER_VERSION}"
+  SINTER_KERNEL_SIDE="$<TARGET_OBJECTS:cuda_on_cpu_kernel_side>"
   SINTER_SIMULATOR_CACHE="${PROJECT_BINARY_DIR}/tests/cuda_on_cpu_cache")
 # glibc's fortified longjmp takes another stack for a fault.
 set_source_files_properties(cuda_on_cpu/fiber.cpp PROPERTIES COMPILE_OPTIONS -U_FORTIFY_SOURCE)
