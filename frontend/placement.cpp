@@ -1,10 +1,11 @@
 // Tensors on devices: which one a program runs on, and copies from one to another.
-#include <algorithm>
+#include <array>
 
 #include "frontend/device_of.h"
 #include "frontend/eager.h"
 #include "frontend/elements.h"
 #include "ir/base/check.h"
+#include "ir/build.h"
 
 namespace sinter {
 namespace frontend {
@@ -25,13 +26,36 @@ Span span_of(std::span<const std::int64_t> shape, std::span<const std::int64_t> 
   return {-below * size, (above - below + 1) * size};
 }
 
+/// A dense copy on a GPU, by a kernel. What it computes is no more than a copy, but only the kernel's caller
+/// knows that, so that no pass makes a view of it.
+Tensor dense_copy(const Tensor& x) {
+  runtime::Device& device = storage_of(x, "copying it").buffer->device();
+  const bool yes = true;
+  const Tensor condition = from_host(DType::boolean, {}, &yes, device);
+  ir::Graph graph("copy");
+  const ir::Value c = graph.input("c", DType::boolean, {});
+  const ir::Value v = graph.input("x", x.dtype(), impl_of(x).shape);
+  const ir::Value zero = graph.constant(ir::to_scalar(ir::Literal{std::int64_t{0}}, x.dtype()));
+  const std::array<ir::Operand, 3> choice{c, v, zero};
+  const ir::Value copy = ir::elementwise(graph, ir::Op::where, choice);
+  return run_one(std::move(graph), copy, std::array{condition, x}, device);
+}
+
 /// Copies a GPU's memory, which need not be dense, to row-major order on the host.
-void copy_from_gpu(const Storage& storage, std::span<const std::int64_t> shape, int size, std::byte* to) {
+void copy_from_gpu(const Tensor& x, std::byte* to) {
+  const Storage& storage = storage_of(x, "its elements");
+  const std::vector<std::int64_t> shape = x.shape();
+  const int size = size_of(x.dtype());
   runtime::Device& device = storage.buffer->device();
   storage.buffer->use_on(device.stream());
   const Span span = span_of(shape, storage.strides, size);
   if (storage.strides == row_major(shape)) {
     device.copy_to_host(to, storage.data, span.bytes);
+    return;
+  }
+  constexpr std::int64_t worth_a_kernel = 1 << 16;  // bytes that need not come to the host
+  if (span.bytes - static_cast<std::int64_t>(x.nbytes()) > worth_a_kernel) {
+    copy_from_gpu(dense_copy(x), to);
     return;
   }
   std::vector<std::byte> elements(static_cast<std::size_t>(span.bytes));
@@ -92,7 +116,7 @@ void Tensor::copy_to(void* destination) const {
   if (storage.buffer->device().is_cpu())
     frontend::copy_strided(storage.data, shape(), storage.strides, size_of(dtype()), to);
   else
-    frontend::copy_from_gpu(storage, shape(), size_of(dtype()), to);
+    frontend::copy_from_gpu(*this, to);
 }
 
 Tensor Tensor::to(const Device& device) const {

@@ -38,8 +38,9 @@ void* CachingAllocator::allocate(std::int64_t bytes, const StreamPointer& stream
   ++stats_.requests;
   if (bytes < 0 || bytes > most_bytes || refused)
     throw DeviceError(out_of_memory(bytes, stats_.cached, false));
-  const std::int64_t block = block_bytes(bytes);
+  std::int64_t block = block_bytes(bytes);
   void* data = take_idle(block, stream);
+  if (data == nullptr) data = take_exactly(bytes, block, &stream);
   if (data == nullptr) {
     ++stats_.system_requests;
     idle_[block];  // the list that free() will put it into
@@ -49,10 +50,25 @@ void* CachingAllocator::allocate(std::int64_t bytes, const StreamPointer& stream
     const std::int64_t cached = stats_.cached;
     trim_locked(0);
     data = source_.take(block);
+    if (data == nullptr) data = take_exactly(bytes, block, nullptr);
     if (data == nullptr) throw DeviceError(out_of_memory(bytes, cached, true));
   }
   stats_.in_use += block;
   stats_.peak = std::max(stats_.peak, stats_.in_use);
+  return data;
+}
+
+void* CachingAllocator::take_exactly(std::int64_t bytes, std::int64_t& block, const StreamPointer* idle_for) {
+  constexpr std::int64_t page = 2 << 20;
+  const std::int64_t exact = (bytes + page - 1) / page * page;
+  if (exact >= block || (idle_for && !idle_.contains(exact))) return nullptr;
+  const auto place = exact_.emplace(nullptr, exact).first;  // the note first, so that nothing fails after it
+  void* const data = idle_for ? take_idle(exact, *idle_for) : source_.take(exact);
+  auto note = exact_.extract(place);
+  if (data == nullptr) return nullptr;
+  note.key() = data;
+  exact_.insert(std::move(note));
+  block = exact;
   return data;
 }
 
@@ -81,12 +97,19 @@ void* CachingAllocator::take_idle(std::int64_t block, const StreamPointer& strea
 
 void CachingAllocator::free(void* data, std::int64_t bytes, const StreamPointer& stream,
                             std::span<const StreamPointer> others) noexcept {
-  const std::int64_t block = block_bytes(bytes);
+  std::int64_t block = block_bytes(bytes);
   const std::lock_guard lock(mutex_);
+  const auto exact = exact_.find(data);
+  const bool is_exact = exact != exact_.end();
+  if (is_exact) {
+    block = exact->second;
+    exact_.erase(exact);
+  }
   stats_.in_use -= block;
   Idle idle{data, stream, nullptr, {}};
   try {
     for (const StreamPointer& other : others) idle.others.push_back(other->mark());
+    if (is_exact) idle_[block];
     idle_.at(block).push_back(std::move(idle));
   } catch (const std::exception&) {  // no memory for the note, or a stream that is no more
     for (const StreamPointer& other : others) try {

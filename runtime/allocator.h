@@ -2,7 +2,8 @@
 //
 // A block that is freed stays with its device and goes to the next request of its size class, so that a
 // program run again and again neither asks the system for memory nor waits for the device. Idle blocks beyond
-// a bound go back, and all of them do before a request is refused.
+// a bound go back, and all of them do before a request is refused, which may then still be served by a block
+// of just its size.
 //
 // On a device with streams a block belongs to the stream that it was allocated for: freed, it serves that
 // stream again at once, since whatever still reads it there runs before whatever will write it. Another
@@ -91,12 +92,16 @@ class CachingAllocator {
   static bool is_free_for(Idle& idle, const StreamPointer& stream);
   void* take_idle(std::int64_t block, const StreamPointer& stream);
   void trim_locked(std::int64_t idle_limit) noexcept;
+  /// A block of just the size, where that is less than `block`, which becomes it: one that is idle for the
+  /// stream, or from the source.
+  void* take_exactly(std::int64_t bytes, std::int64_t& block, const StreamPointer* idle_for);
   std::string out_of_memory(std::int64_t bytes, std::int64_t cached, bool tried) const;
 
   BlockSource& source_;
   const std::int64_t idle_limit_;
   mutable std::mutex mutex_;
   std::map<std::int64_t, std::vector<Idle>> idle_;  // by size
+  std::map<void*, std::int64_t> exact_;             // blocks in use that are smaller than their class
   AllocatorStats stats_;
   std::int64_t fails_in_ = 0;
 };

@@ -27,6 +27,8 @@ TEST_CASE("tensors go to a GPU and back, in any layout") {
   CHECK(permute_dims(x, {1, 0}).to(gpu).to_vector<float>() == std::vector<float>{1, 4, 2, 5, 3, 6});
   CHECK(broadcast_to(slice(there, {{1, 2}}), {4, 3}).to(cpu).to_vector<float>().at(11) == 6);
   CHECK(slice(there, {{}, {1, 2}}).str() == slice(x, {{}, {1, 2}}).str());
+  const Tensor large = reshape(arange(1 << 18, f32), {1 << 9, 1 << 9}).to(gpu);
+  CHECK(slice(large, {{}, {5, 6}}).to_vector<float>().at(511) == 511 * 512 + 5);  // few of many bytes
   CHECK(slice(there, {{1}, {2}}).item<float>() == 6);
   CHECK(static_cast<bool>(slice(there, {{1}, {2}}) > 5));
   CHECK(zeros({0, 3}).to(gpu).to_vector<float>().empty());

@@ -133,6 +133,26 @@ TEST_CASE("when the device is out of memory, idle blocks of all streams go back 
   allocator.free(all, 4096, ours);
 }
 
+TEST_CASE("what does not fit with its class's slack is served just so, and kept") {
+  constexpr std::int64_t mib = 1 << 20;
+  FakeMemory memory(36 * mib);
+  const auto stream = std::make_shared<FakeStream>();
+  CachingAllocator allocator(memory, no_limit);
+  void* const large = allocator.allocate(33 * mib, stream);  // of the class of 40 MiB
+  CHECK(allocator.stats().in_use == 34 * mib);
+  CHECK_THROWS_AS(allocator.allocate(3 * mib, stream), sinter::DeviceError);
+  allocator.free(large, 33 * mib, stream);
+  CHECK(allocator.stats().in_use == 0);
+  CHECK(allocator.stats().cached == 34 * mib);
+  const int asked = memory.asked;
+  CHECK(allocator.allocate(33 * mib, stream) == large);  // the same again asks for nothing
+  CHECK(memory.asked == asked);
+  allocator.free(large, 33 * mib, stream);
+  void* const other = allocator.allocate(36 * mib, stream);
+  CHECK(allocator.stats().cached == 0);
+  allocator.free(other, 36 * mib, stream);
+}
+
 TEST_CASE("an error says what was requested, in use, cached and free, and the next small request works") {
   FakeMemory memory(8192);
   const auto stream = std::make_shared<FakeStream>();
