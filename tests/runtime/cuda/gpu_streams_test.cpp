@@ -1,6 +1,8 @@
 // Work on streams of the user's, and tensors that go from one to another.
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "runtime/allocator.h"
@@ -92,6 +94,42 @@ TEST_CASE("a tensor used on another stream keeps its memory until that has run")
   const Tensor other = full({n}, 7.0).to(gpu);
   CHECK(total.item<double>() == 3.0 * n);
   CHECK(other.device() == gpu);
+}
+
+TEST_CASE("threads with streams of their own share tensors and memory") {
+  need_gpu();
+  const Device gpu("cuda");
+  constexpr int threads = 8, rounds = 40;
+  constexpr std::int64_t n = 1 << 16;
+  struct Slot {
+    Tensor tensor;
+    double value = 0;  // of each element
+  };
+  std::vector<Slot> slots;
+  for (int i = 0; i < threads; ++i) slots.push_back({full({n}, static_cast<double>(i), f32).to(gpu), 1. * i});
+  const std::vector<UserStream> streams(threads);
+  std::mutex mutex;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (int round = 0; round < rounds; ++round) {
+        const StreamScope scope(streams[static_cast<std::size_t>(t)].get(), gpu);
+        const auto place = static_cast<std::size_t>((t * 5 + round * 3) % threads);
+        Slot mine;
+        {
+          const std::lock_guard lock(mutex);
+          mine = slots[place];
+        }
+        const Tensor next = mine.tensor + 1.0;
+        const double total = sum(next * 1.0, {.dtype = f64}).item<double>();
+        wrong += total != (mine.value + 1) * static_cast<double>(n);
+        const std::lock_guard lock(mutex);
+        slots[place] = {next, mine.value + 1};  // what was there may still be read by others
+      }
+    });
+  for (std::thread& thread : all) thread.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("scopes nest, and each thread has its own") {
