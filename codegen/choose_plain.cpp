@@ -1,22 +1,17 @@
-// Every other reduction: any folded axes, any strides. Correct for all kernels; each thread, or block, takes
+// Every other reduction on the CPU: any folded axes, any strides. Correct for all kernels; each thread takes
 // a row.
 #include "codegen/schedule.h"
 
 namespace sinter::codegen {
 
-std::optional<Schedule> choose_plain(const Kernel& k, const DeviceDescription& device, std::string&) {
+std::optional<Schedule> choose_plain(const Kernel& k, const DeviceDescription& device, std::string& why) {
+  if (device.target.backend != Backend::cpu) {
+    why = "plain: the device is not the CPU";
+    return std::nullopt;
+  }
   Schedule s;
   s.chooser = "plain";
-  const bool cpu = device.target.backend == Backend::cpu;
-  s.block_threads = cpu ? 1 : 256;
-  for (const KernelAxis& a : k.axes) {
-    if (!a.reduced)
-      s.axes.push_back({{cpu ? Level::thread : Level::grid}});
-    else if (cpu)
-      s.axes.push_back({{Level::loop}});
-    else
-      s.axes.push_back({{Level::loop}, {Level::block, s.block_threads}});
-  }
+  for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::thread}});
   return s;
 }
 

@@ -1,5 +1,5 @@
-// Kernels that fold the axes along which memory runs: a row each for a thread of the CPU or a block of a GPU;
-// few long rows in pieces.
+// Kernels on the CPU that fold the axes along which memory runs: a row each for a thread; few long rows in
+// pieces.
 #include <algorithm>
 
 #include "codegen/schedule.h"
@@ -26,6 +26,10 @@ bool fits_cache(const Kernel& k) {
 }  // namespace
 
 std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& device, std::string& why) {
+  if (device.target.backend != Backend::cpu) {
+    why = "row: the device is not the CPU";
+    return std::nullopt;
+  }
   const bool folds_innermost = k.has_reduction() && !k.axes.empty() && k.axes.back().reduced;
   if (!folds_innermost || !runs_along(k, static_cast<int>(k.axes.size()) - 1)) {
     why = "row: memory does not run along a folded innermost axis";
@@ -33,18 +37,7 @@ std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& dev
   }
   Schedule s;
   s.chooser = "row";
-  const bool cpu = device.target.backend == Backend::cpu;
-  s.block_threads = cpu ? 1 : 256;
-  for (const KernelAxis& a : k.axes) {
-    if (!a.reduced)
-      s.axes.push_back({{cpu ? Level::thread : Level::grid}});
-    else
-      s.axes.push_back({{Level::loop}});
-  }
-  if (!cpu) {
-    s.axes.back().push_back({Level::block, s.block_threads});
-    return s;
-  }
+  for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::thread}});
   if (few_and_long(k)) s.axes.back().insert(s.axes.back().begin(), {Level::thread, piece});
   s.axes.back().push_back({Level::vector});
   s.crossings = costly_crossings(k, Residence::shared);

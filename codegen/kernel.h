@@ -63,6 +63,9 @@ struct Kernel {
   std::vector<KernelValue> values;
   std::vector<KernelStore> stores;
   ir::Facts facts;  // about the symbols in lengths
+  /// Folds must run in an order that nothing but the count of elements decides, so that fused and eager
+  /// programs agree in bits. On the CPU they always do.
+  bool fixed_fold_order = false;
 
   bool has_reduction() const;
   /// Per value: whether it differs along a reduced axis, and so belongs into a loop over them.

@@ -107,7 +107,8 @@ std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
 
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
-  for (auto* choose : {choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain}) {
+  for (auto* choose : {choose_pointwise, choose_short_rows, choose_row, choose_team_columns, choose_team_rows,
+                       choose_column, choose_plain}) {
     std::string why;
     if (std::optional<Schedule> s = choose(kernel, device, why)) {
       // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.

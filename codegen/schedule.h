@@ -29,7 +29,7 @@ struct Crossing {
 };
 
 struct Schedule {
-  std::string chooser;                    // "pointwise", "short rows", "row", "column", "plain"
+  std::string chooser;  // "pointwise", "short rows", "row", "team rows", "team columns", "column", "plain"
   std::vector<std::vector<Factor>> axes;  // per axis of the kernel, outermost factor first
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
   int block_threads = 1;                  // threads of a block that work together; 1 on the CPU
@@ -58,6 +58,10 @@ std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescr
 std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device,
                                           std::string& why);
 std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_team_rows(const Kernel& kernel, const DeviceDescription& device,
+                                         std::string& why);
+std::optional<Schedule> choose_team_columns(const Kernel& kernel, const DeviceDescription& device,
+                                            std::string& why);
 std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device,
                                       std::string& why);
 std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);

@@ -50,6 +50,7 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
     if (group.kind == passes::GroupKind::gemm) continue;
     p.kernel_of.back() = static_cast<int>(p.kernels.size());
     codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views);
+    kernel.fixed_fold_order = p.options.numerics == Numerics::strict;
     for (codegen::KernelBuffer& b : kernel.buffers)
       for (std::size_t i = 0; i < p.options.layouts.size(); ++i)
         if (p.optimized.inputs()[i] == b.value) b.alignment = p.options.layouts[i].alignment;

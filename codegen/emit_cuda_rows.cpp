@@ -1,0 +1,221 @@
+// Rows of the CUDA dialect. The threads of a team share a row: lanes of a warp, or a whole block. Each takes
+// vectors of it in turn; what a walk folds is exchanged by shuffles within warps, then through shared memory
+// where a team has several. Values that later walks need again stay in registers where the schedule says so.
+#include <algorithm>
+
+#include "codegen/emit_cuda.h"
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+namespace {
+constexpr int warp = 32;
+}
+
+bool CudaEmitter::is_kept(int v) const {
+  return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) {
+    return c.value == v && c.residence == Residence::registers;
+  });
+}
+
+/// What part of which row a thread has.
+void CudaEmitter::place_thread() {
+  const std::string rows = body_.length(k_.rows(), "n_rows");
+  if (rows_ == 1) {
+    lines_.add("const index u = (index)blockIdx.x;");
+    lines_.add("const int t = (int)threadIdx.x;");
+    return;
+  }
+  // A block's last teams may have no row: they take part in exchanges with nothing.
+  lines_.add(fmt::format("const index place = (index)blockIdx.x * {} + (index)(threadIdx.x {} {});", rows_,
+                         lanes_are_rows_ ? "%" : "/", lanes_are_rows_ ? warp : team_));
+  lines_.add(fmt::format("const index u = place < {0} ? place : {0} - 1;", rows));
+  lines_.add(fmt::format("const index n = place < {} ? {} : 0;", rows, row_length_));
+  lines_.add(fmt::format("const int t = (int)threadIdx.x {} {};", lanes_are_rows_ ? "/" : "%",
+                         lanes_are_rows_ ? warp : team_));
+  row_length_ = "n";
+}
+
+void CudaEmitter::print_rows(KernelSource& source) {
+  for (std::size_t i = 0; i < k_.axes.size(); ++i)
+    for (const Factor& f : schedule_.axes[i]) {
+      const bool across = f.level == Level::warp || f.level == Level::lane;
+      if (across && k_.axes[i].reduced) team_ *= f.size;
+      if (across && !k_.axes[i].reduced) lanes_are_rows_ = true;
+      if (f.level == Level::loop && static_cast<int>(i) == inner_) {
+        if (f.size == 0) whole_rows_ = false;
+        if (f.size != 0) chunks_ = f.size;
+      }
+    }
+  rows_ = schedule_.block_threads / team_;
+  const ir::Dim total = k_.rows();
+  source.units = total.is_constant() ? ir::Dim((total.value() + rows_ - 1) / rows_) : total;
+  source.unit_elements = k_.row_length();
+  row_length_ =
+      reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
+  place_thread();
+  body_.decode("u", kept_axes_);
+  const Staging staging = stage(k_, [&](int v) { return is_kept(v); });
+  for (const Walk& w : staging.walks) {
+    for (int v : w.row_values) body_.declare(v);
+    print_walk(w);
+  }
+  for (int v : staging.row_values) body_.declare(v);
+  if (staging.row_stores.empty()) return;
+  lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && place < n_rows) {");
+  for (int s : staging.row_stores) store(s);
+  lines_.close();
+}
+
+/// The thread's part of what later walks read.
+void CudaEmitter::declare_kept(const Walk& w) {
+  const std::string part = fmt::format("[{}]{}", chunks_, vector_ > 1 ? fmt::format("[{}]", vector_) : "");
+  for (int v : w.kept)
+    if (load_access(v) == 0) lines_.add(fmt::format("{} r{}{};", type_name(value(v).dtype), v, part));
+  for (int v : w.kept)
+    if (load_access(v) != 0)
+      lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+}
+
+/// The vectors that a thread takes at once; opens two blocks.
+void CudaEmitter::open_chunk() {
+  lines_.add("#pragma unroll");
+  lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+  lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
+                         vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
+  lines_.open(fmt::format("if (f < {}) {{", row_length_));
+  body_.decode("f", reduced_axes_);
+}
+
+void CudaEmitter::print_walk(const Walk& w) {
+  for (int v : w.folds) declare_fold(v, "fold");
+  declare_kept(w);
+  // The thread's elements of a long row are folded on their own first: no sum runs over the whole row.
+  const std::string running = whole_rows_ ? "fold" : "part";
+  if (!whole_rows_) {
+    lines_.open(fmt::format("for (index begin = 0; begin < {}; begin += {}) {{", row_length_,
+                            team_ * chunks_ * vector_));
+    for (int v : w.folds) declare_fold(v, "part");
+  }
+  bool loads = false;
+  for (int v : w.values) {
+    if (load_access(v) == 0) continue;
+    loads = true;
+    if (std::ranges::find(w.kept, v) == w.kept.end())
+      lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+  }
+  if (loads) {
+    open_chunk();
+    load_vectors(w, "[c]");
+    lines_.close();
+    lines_.close();
+  }
+  open_chunk();
+  visit(w, "[c]", [&] {
+    for (int v : w.folds)
+      combine(v, fmt::format("{}{}", running, v), fmt::format("v{}", value(v).operands[0]),
+              vector_ > 1 ? "f + k" : "f");
+  });
+  lines_.close();
+  lines_.close();
+  if (!whole_rows_) {
+    for (int v : w.folds)
+      combine(v, fmt::format("fold{}", v), fmt::format("part{}", v), fmt::format("part{}_at", v));
+    lines_.close();
+  }
+  exchange(w.folds);
+}
+
+bool CudaEmitter::finds_place(int v) const {
+  return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index;
+}
+
+DType CudaEmitter::folded(int v) const {
+  return value(value(v).operands[0]).dtype;
+}
+
+void CudaEmitter::declare_fold(int v, const std::string& name) {
+  lines_.add(fmt::format("{} {}{} = {};", type_name(folded(v)), name, v, body_.identity(v)));
+  if (finds_place(v)) lines_.add(fmt::format("index {}{}_at = -1;", name, v));
+}
+
+void CudaEmitter::combine(int v, const std::string& a, const std::string& b, const std::string& b_at) {
+  if (!finds_place(v)) {
+    lines_.add(fmt::format("{} = {};", a,
+                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b})));
+    return;
+  }
+  lines_.add(
+      fmt::format("const bool take{0} = {1}_wins({2}, {3}, {4}, {4}_at);", v, name(value(v).op), b, b_at, a));
+  lines_.add(fmt::format("{} = take{} ? {} : {};", a, v, b, a));
+  lines_.add(fmt::format("{}_at = take{} ? {} : {}_at;", a, v, b_at, a));
+}
+
+/// Every lane gets what `2 * from` neighbours hold together.
+void CudaEmitter::butterfly(int v, int from) {
+  if (from == 0) return;
+  lines_.add("#pragma unroll");
+  lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", from));
+  lines_.add(fmt::format("const {} other = shuffle_xor(fold{}, half);", type_name(folded(v)), v));
+  if (finds_place(v)) lines_.add(fmt::format("const index other_at = shuffle_xor(fold{}_at, half);", v));
+  combine(v, fmt::format("fold{}", v), "other", "other_at");
+  lines_.close();
+}
+
+/// Every thread of the team gets the row's results: a butterfly within warps, and where a team has several,
+/// one element a warp through shared memory and a butterfly over those; one barrier for all folds.
+void CudaEmitter::exchange(const std::vector<int>& folds) {
+  if (lanes_are_rows_) return exchange_columns(folds);
+  for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
+  if (const int warps = team_ / warp; warps > 1 && !folds.empty()) {
+    for (int v : folds) {
+      lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, warps));
+      if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, warps));
+    }
+    lines_.open(fmt::format("if (t % {} == 0) {{", warp));
+    for (int v : folds) {
+      lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", v, warp));
+      if (finds_place(v)) lines_.add(fmt::format("shared{0}_at[t / {1}] = fold{0}_at;", v, warp));
+    }
+    lines_.close();
+    lines_.add("sync_block();");
+    for (int v : folds) {
+      lines_.add(fmt::format("fold{} = {};", v,
+                             BodyPrinter::from_stored(fmt::format("shared{}[t % {}]", v, warps), folded(v))));
+      if (finds_place(v)) lines_.add(fmt::format("fold{0}_at = shared{0}_at[t % {1}];", v, warps));
+      butterfly(v, warps / 2);
+    }
+  }
+  for (int v : folds)
+    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
+                           finds_place(v) ? "_at" : ""));
+}
+
+/// The same where a team has one thread in each warp.
+void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
+  if (team_ > 1 && !folds.empty()) {
+    for (int v : folds) {
+      lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, team_ * warp));
+      if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, team_ * warp));
+      lines_.add(fmt::format("shared{0}[threadIdx.x] = fold{0};", v));
+      if (finds_place(v)) lines_.add(fmt::format("shared{0}_at[threadIdx.x] = fold{0}_at;", v));
+    }
+    lines_.add("sync_block();");
+    for (int v : folds) {
+      lines_.add(fmt::format(
+          "fold{} = {};", v,
+          BodyPrinter::from_stored(fmt::format("shared{}[threadIdx.x % {}]", v, warp), folded(v))));
+      if (finds_place(v)) lines_.add(fmt::format("fold{0}_at = shared{0}_at[threadIdx.x % {1}];", v, warp));
+      lines_.open(fmt::format("for (int at = (int)threadIdx.x % {0} + {0}; at < {1}; at += {0}) {{", warp,
+                              team_ * warp));
+      combine(v, fmt::format("fold{}", v),
+              BodyPrinter::from_stored(fmt::format("shared{}[at]", v), folded(v)),
+              fmt::format("shared{}_at[at]", v));
+      lines_.close();
+    }
+  }
+  for (int v : folds)
+    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
+                           finds_place(v) ? "_at" : ""));
+}
+
+}  // namespace sinter::codegen

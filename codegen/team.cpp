@@ -1,0 +1,92 @@
+#include "codegen/team.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/staging.h"
+
+namespace sinter::codegen {
+namespace {
+
+constexpr int most_register_bytes = 256;  // of a thread, for what it holds of a row
+
+/// Bytes that a walk over the row loads for one element.
+int loaded_bytes(const Kernel& k) {
+  int most = 0;
+  for (const Walk& w : stage(k, [](int) { return false; }).walks) {
+    int bytes = 0;
+    for (int v : w.values)
+      if (const KernelValue& x = k.values[static_cast<std::size_t>(v)]; x.kind == KernelValue::Kind::load)
+        bytes += size_of(x.dtype);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+struct Kept {
+  std::vector<int> values;
+  int bytes = 0;  // per element of the row
+};
+
+/// Of a row's elements, what walks after the first read again: loads, or what is computed from them where
+/// that takes no more room or spares a costly function.
+Kept choose_kept(const Kernel& k, int most_bytes) {
+  constexpr int least_flops = 8;
+  std::vector<bool> keep(k.values.size());
+  const auto bytes = [&](int v) { return size_of(k.values[static_cast<std::size_t>(v)].dtype); };
+  const auto kept_by = [&](const std::vector<bool>& marks) {
+    Kept kept;
+    for (const Walk& w :
+         stage(k, [&](int v) { return static_cast<bool>(marks[static_cast<std::size_t>(v)]); }).walks)
+      for (int v : w.kept) {
+        kept.values.push_back(v);
+        kept.bytes += bytes(v);
+      }
+    return kept;
+  };
+  std::vector<int> times(k.values.size(), 0);
+  for (const Walk& w : stage(k, [](int) { return false; }).walks)
+    for (int v : w.values) ++times[static_cast<std::size_t>(v)];
+  for (std::size_t v = 0; v < keep.size(); ++v) keep[v] = k.values[v].kind == KernelValue::Kind::load;
+  Kept best = kept_by(keep);
+  for (std::size_t v = 0; v < keep.size(); ++v) {
+    const bool costly = flops(k.values[v]) >= least_flops, joins = k.values[v].operands.size() > 1;
+    if (times[v] < 2 || keep[v] || !(costly || joins)) continue;
+    keep[v] = true;
+    Kept other = kept_by(keep);
+    keep[v] = other.bytes <= (costly ? std::max(most_bytes, best.bytes) : best.bytes);
+    if (keep[v]) best = std::move(other);
+  }
+  return best;
+}
+
+}  // namespace
+
+Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
+  Team team{largest};
+  if (!length.is_constant()) return team;
+  const std::int64_t vectors = std::max<std::int64_t>(1, (length.value() + vector - 1) / vector);
+  const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
+  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(vectors, warp_threads) : (vectors + 1) / 2;
+  const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(wanted));
+  const int chosen = static_cast<int>(std::min<std::uint64_t>(threads, static_cast<std::uint64_t>(largest)));
+  const std::int64_t chunks = (vectors + chosen - 1) / chosen;
+  if (chunks * vector * bytes > most_register_bytes) return team;
+  return {chosen, static_cast<int>(chunks), true};
+}
+
+int register_bytes(const Kernel& k) {
+  return std::max({1, loaded_bytes(k), choose_kept(k, 0).bytes});
+}
+
+std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int vector) {
+  std::vector<Crossing> crossings;
+  if (!team.whole) return crossings;
+  const int most = most_register_bytes / (team.chunks * vector);
+  const Kept kept = choose_kept(k, most);
+  if (kept.bytes <= most)
+    for (int v : kept.values) crossings.push_back({v, Residence::registers});
+  return crossings;
+}
+
+}  // namespace sinter::codegen

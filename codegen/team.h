@@ -1,0 +1,29 @@
+// Teams of threads of a GPU that share a row: how many, and what of the row they keep in registers.
+#pragma once
+
+#include "codegen/schedule.h"
+
+namespace sinter::codegen {
+
+constexpr int warp_threads = 32;
+
+struct Team {
+  int threads = 512;
+  int chunks = 4;      // vectors that a thread takes at once
+  bool whole = false;  // they cover the row
+};
+
+/// The team for rows of that length, of which a thread takes vectors of `vector` elements. Few vectors a
+/// thread keep many loads in flight; more only where a team is at its largest. `whole` if what a thread
+/// takes, at `bytes` for an element, fits its registers.
+Team team_for(const ir::Dim& length, int vector, int bytes, int largest);
+
+/// Bytes of registers that an element of a row takes at least: what one walk loads, or what is kept.
+int register_bytes(const Kernel& kernel);
+
+/// What walks after the first read again of a row's elements and a thread's registers can hold: loads, or
+/// what is computed from them where that takes no more room or spares a costly function. Nothing for a team
+/// that does not cover the row.
+std::vector<Crossing> register_crossings(const Kernel& kernel, const Team& team, int vector);
+
+}  // namespace sinter::codegen
