@@ -1,6 +1,8 @@
 #include "codegen/emit_body.h"
 
+#include <fmt/ranges.h>
 #include <algorithm>
+
 #include <limits>
 
 #include "ir/base/check.h"
@@ -214,7 +216,9 @@ std::string BodyPrinter::expression(int value) {
       return fmt::format("random_bits({}, {}, (int64)({}))", operands[0], operands[1],
                          affine(v.address, own));
     case Kind::compute:
-      return apply(v.op, v.dtype, operands);
+      if (v.form == passes::MathForm::portable) return apply(v.op, v.dtype, operands);
+      return fmt::format("{}_{}({})", v.form == passes::MathForm::device ? "device" : "narrow", name(v.op),
+                         fmt::join(operands, ", "));
     case Kind::reduce:
       break;
   }

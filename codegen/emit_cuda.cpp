@@ -15,7 +15,7 @@ constexpr int access_bytes = 16;  // of the widest load or store
 }
 
 CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& target)
-    : k_(k), schedule_(s), target_(target), body_(k, lines_), vector_(s.vector) {
+    : k_(k), schedule_(s), target_(target), body_(k, lines_), vector_(s.vector), in_row_(k.varies_in_row()) {
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     (k.axes[i].reduced ? reduced_axes_ : kept_axes_).push_back(static_cast<int>(i));
   const std::vector<int>& walked = k.has_reduction() ? reduced_axes_ : kept_axes_;
@@ -123,8 +123,13 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
                            load_access(v) != 0 ? loaded(v) : saved(v)));
-  for (int v : w.values)
-    body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
+  for (int v : w.values) {
+    if (divides_row(v))
+      lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
+                             value(v).operands[1]));
+    else
+      body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
+  }
   for (int v : w.kept)
     if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", saved(v), v));
   for (int s : w.stores) {

@@ -29,6 +29,7 @@ class CudaEmitter {
   // emit_cuda_rows.cpp
   void print_rows(KernelSource& source);
   void declare_kept(const Walk& walk);
+  void declare_divisors(const Walk& walk);
   void print_walk(const Walk& walk);
   void open_chunk();
   bool finds_place(int v) const;
@@ -43,6 +44,8 @@ class CudaEmitter {
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
   bool is_kept(int v) const;
+  /// Whether a value is a quotient by one number for the whole row, whose reciprocal will do.
+  bool divides_row(int v) const;
 
   const Kernel& k_;
   const Schedule& schedule_;
@@ -57,6 +60,8 @@ class CudaEmitter {
   bool lanes_are_rows_ = false;  // a team's threads are in different warps, and a warp's in different teams
   bool whole_rows_ = true;       // a row is no longer than what its threads take at once
   std::string row_length_;
+  std::vector<bool> in_row_;
+  std::vector<int> divisors_;  // values whose reciprocals are declared
 };
 
 }  // namespace sinter::codegen

@@ -76,6 +76,20 @@ void CudaEmitter::declare_kept(const Walk& w) {
       lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
 }
 
+bool CudaEmitter::divides_row(int v) const {
+  const KernelValue& x = value(v);
+  return k_.has_reduction() && x.kind == KernelValue::Kind::compute && x.op == ir::Op::div &&
+         x.form == passes::MathForm::narrow && !in_row_[static_cast<std::size_t>(x.operands[1])];
+}
+
+void CudaEmitter::declare_divisors(const Walk& w) {
+  for (int v : w.values) {
+    if (!divides_row(v) || std::ranges::find(divisors_, value(v).operands[1]) != divisors_.end()) continue;
+    divisors_.push_back(value(v).operands[1]);
+    lines_.add(fmt::format("const divisor divisor{0} = divisor_of(v{0});", divisors_.back()));
+  }
+}
+
 /// The vectors that a thread takes at once; opens two blocks.
 void CudaEmitter::open_chunk() {
   lines_.add("#pragma unroll");
@@ -89,6 +103,7 @@ void CudaEmitter::open_chunk() {
 void CudaEmitter::print_walk(const Walk& w) {
   for (int v : w.folds) declare_fold(v, "fold");
   declare_kept(w);
+  declare_divisors(w);
   // The thread's elements of a long row are folded on their own first: no sum runs over the whole row.
   const std::string running = whole_rows_ ? "fold" : "part";
   if (!whole_rows_) {

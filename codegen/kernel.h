@@ -11,6 +11,7 @@
 #include "codegen/index_map.h"
 #include "ir/op.h"
 #include "ir/scalar.h"
+#include "passes/math_forms.h"
 
 namespace sinter::codegen {
 
@@ -40,6 +41,7 @@ struct KernelValue {
   Kind kind = Kind::compute;
   DType dtype = DType::f32;
   ir::Op op = ir::Op::add;
+  passes::MathForm form = passes::MathForm::portable;  // compute
   std::vector<int> operands;
   int buffer = -1;
   int guard = -1;  // a bool value, or -1

@@ -27,8 +27,9 @@ struct Instance {
 
 class Lowering {
  public:
-  Lowering(const ir::Graph& g, const passes::Group& group, const std::vector<std::optional<ir::View>>& views)
-      : g_(g), group_(group), views_(views) {}
+  Lowering(const ir::Graph& g, const passes::Group& group, const std::vector<std::optional<ir::View>>& views,
+           const std::vector<passes::MathForm>& forms)
+      : g_(g), group_(group), views_(views), forms_(forms) {}
 
   Kernel run() {
     for (const Dim& d : group_.domain) {
@@ -159,6 +160,7 @@ class Lowering {
     KernelValue v;
     v.dtype = dtype;
     v.op = op;
+    if (!forms_.empty()) v.form = forms_[x.node.id];
     v.operands = std::move(operands);
     return push(std::move(v));
   }
@@ -359,6 +361,7 @@ class Lowering {
   const ir::Graph& g_;
   const passes::Group& group_;
   const std::vector<std::optional<ir::View>>& views_;
+  const std::vector<passes::MathForm>& forms_;
   Kernel kernel_;
   std::vector<Instance> instances_;
   std::unordered_multimap<std::size_t, int> memo_;
@@ -371,8 +374,8 @@ class Lowering {
 }  // namespace
 
 Kernel lower(const ir::Graph& graph, const passes::Group& group,
-             const std::vector<std::optional<ir::View>>& views) {
-  return collapse(Lowering(graph, group, views).run());
+             const std::vector<std::optional<ir::View>>& views, const std::vector<passes::MathForm>& forms) {
+  return collapse(Lowering(graph, group, views, forms).run());
 }
 
 }  // namespace sinter::codegen

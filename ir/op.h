@@ -43,6 +43,8 @@ enum Flag : unsigned {
   monotone = 4,
   discrete = 8,  // a small change of an operand can jump the result
   wraps = 16,    // whole-number arithmetic that may overflow
+  device_form = 32,  // the device has a faster f32 form within the bound of docs/numerics.md
+  narrow_form = 64,  // there is a faster f32 form for values that end in 16 bits
 };
 
 using FloatReference = long double (*)(long double a, long double b, long double c);

@@ -45,11 +45,14 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
     for (Value v : group.outputs)
       p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
   const codegen::DeviceDescription& device = codegen::describe(p.options.target);
+  std::vector<passes::MathForm> forms;
+  if (p.options.target.backend == codegen::Backend::cuda)
+    forms = passes::math_forms(p.optimized, p.options.numerics);
   for (const passes::Group& group : p.partition.groups) {
     p.kernel_of.push_back(-1);
     if (group.kind == passes::GroupKind::gemm) continue;
     p.kernel_of.back() = static_cast<int>(p.kernels.size());
-    codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views);
+    codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views, forms);
     kernel.fixed_fold_order = p.options.numerics == Numerics::strict;
     for (codegen::KernelBuffer& b : kernel.buffers)
       for (std::size_t i = 0; i < p.options.layouts.size(); ++i)

@@ -1,0 +1,24 @@
+// Which form of a function each f32 value is computed in, decided once on the graph, so that all copies of a
+// recomputed value agree.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "sinter/numerics.h"
+
+namespace sinter::passes {
+
+enum class MathForm : std::uint8_t {
+  portable,  // the prelude's own function, the same bits on every device
+  device,    // the device's function, within the bounds of docs/numerics.md
+  narrow,    // an approximation that is good enough for what is stored in 16 bits
+};
+
+/// By node id. strict: portable everywhere. Otherwise ops with a device_form take it; those with a
+/// narrow_form take that where the value ends in 16 bits and nothing on the way enlarges its relative error:
+/// no difference, and no sum of terms that may differ in sign. A quotient by a broadcast value, which is one
+/// rounding away from the exact one, is allowed such sums, as the roundings of the sum itself are no smaller.
+std::vector<MathForm> math_forms(const ir::Graph& graph, Numerics numerics);
+
+}  // namespace sinter::passes
