@@ -25,11 +25,7 @@ bool fits_cache(const Kernel& k) {
 
 }  // namespace
 
-std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription& device, std::string& why) {
-  if (device.target.backend != Backend::cpu) {
-    why = "row: the device is not the CPU";
-    return std::nullopt;
-  }
+std::optional<Schedule> choose_row(const Kernel& k, const DeviceDescription&, std::string& why) {
   const bool folds_innermost = k.has_reduction() && !k.axes.empty() && k.axes.back().reduced;
   if (!folds_innermost || !runs_along(k, static_cast<int>(k.axes.size()) - 1)) {
     why = "row: memory does not run along a folded innermost axis";

@@ -5,14 +5,12 @@
 
 namespace sinter::codegen {
 
-std::optional<Schedule> choose_short_rows(const Kernel& k, const DeviceDescription& device,
-                                          std::string& why) {
+std::optional<Schedule> choose_short_rows(const Kernel& k, const DeviceDescription&, std::string& why) {
   constexpr std::int64_t most = 63;  // elements of a row; twice the lanes are enough to fill vectors
   constexpr int tile = 64;
   const ir::Dim length = k.row_length();
-  if (device.target.backend != Backend::cpu || !length.is_constant() || length.value() > most ||
-      length.value() < 2) {
-    why = "short rows: rows may have 64 elements or more, or the device is not the CPU";
+  if (!length.is_constant() || length.value() > most || length.value() < 2) {
+    why = "short rows: rows may have 64 elements or more";
     return std::nullopt;
   }
   int kept = -1;  // the innermost kept axis

@@ -6,12 +6,11 @@
 
 namespace sinter::codegen {
 
-std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription& device,
-                                            std::string& why) {
+std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription&, std::string& why) {
   constexpr int most_warps = 16;
   constexpr std::int64_t least_columns = 8;  // fewer leave most lanes idle
-  if (device.target.backend == Backend::cpu || k.fixed_fold_order || !k.has_reduction()) {
-    why = "team columns: the device is the CPU, or the order of folds is fixed";
+  if (k.fixed_fold_order) {
+    why = "team columns: the order of folds is fixed";
     return std::nullopt;
   }
   const bool keeps_innermost = !k.axes.empty() && !k.axes.back().reduced;
@@ -28,6 +27,7 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   s.chooser = "team columns";
   Team team = team_for(k.row_length(), 1, register_bytes(k), most_warps);
   if (!team.whole) team.chunks = 8;
+  s.exact = team.exact;
   s.crossings = register_crossings(k, team, 1);
   s.block_threads = warp_threads * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});

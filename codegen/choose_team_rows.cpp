@@ -22,11 +22,7 @@ int fixed_vector(const Kernel& k, int inner) {
 
 }  // namespace
 
-std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescription& device, std::string& why) {
-  if (device.target.backend == Backend::cpu) {
-    why = "team rows: the device is the CPU";
-    return std::nullopt;
-  }
+std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescription& device, std::string&) {
   int inner = -1, kept_axis = -1;
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     (k.axes[i].reduced ? inner : kept_axis) = static_cast<int>(i);
@@ -38,6 +34,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
     s.vector = vector_elements(k, inner, device.vector_bytes);
   const int bytes = k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k);
   const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
+  s.exact = team.exact;
   s.crossings = register_crossings(k, team, s.vector);
   const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
   s.block_threads = rows * team.threads;

@@ -84,10 +84,10 @@ std::string CudaEmitter::stored_type(int store) const {
   return stored_type_name(value(k_.stores[static_cast<std::size_t>(store)].value).dtype);
 }
 
-void CudaEmitter::store(int number) {
+void CudaEmitter::store(int number, std::string_view condition) {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-  lines_.add(
-      fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+  lines_.add(fmt::format("{}{} = v{};", condition,
+                         body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
 }
 
 void CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
@@ -136,14 +136,14 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     if (std::ranges::find(wide, s) != wide.end())
       lines_.add(fmt::format("y{}.at[k] = v{};", s, k_.stores[static_cast<std::size_t>(s)].value));
     else
-      store(s);
+      store(s, rows_ > 1 ? "if (live) " : "");
   }
   each();
   if (vector_ > 1) lines_.close();
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
-    lines_.add(fmt::format("store_vec<{}>({} + {}, y{});", store_access(s), body_.buffer(st.buffer),
-                           body_.affine(st.address, fmt::format("w{}", s)), s));
+    lines_.add(fmt::format("{}store_vec<{}>({} + {}, y{});", rows_ > 1 ? "if (live) " : "", store_access(s),
+                           body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
   }
 }
 

@@ -20,7 +20,7 @@ class CudaEmitter {
   /// in "[c]".
   void load_vectors(const Walk& walk, const std::string& at);
   void visit(const Walk& walk, const std::string& at, const std::function<void()>& each);
-  void store(int number);
+  void store(int number, std::string_view condition = "");
   /// Elements of one access where a load or store moves the whole vector; 0 where elements go one by one.
   int load_access(int value) const;
   int store_access(int number) const;

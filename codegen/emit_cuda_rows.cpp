@@ -17,22 +17,21 @@ bool CudaEmitter::is_kept(int v) const {
   });
 }
 
-/// What part of which row a thread has.
+/// What part of which row a thread has. A block's last teams may have no row: they compute another's once
+/// more, so as to take part in exchanges, and store nothing.
 void CudaEmitter::place_thread() {
-  const std::string rows = body_.length(k_.rows(), "n_rows");
   if (rows_ == 1) {
     lines_.add("const index u = (index)blockIdx.x;");
     lines_.add("const int t = (int)threadIdx.x;");
     return;
   }
-  // A block's last teams may have no row: they take part in exchanges with nothing.
+  const std::string rows = body_.length(k_.rows(), "n_rows");
+  const int apart = lanes_are_rows_ ? warp : team_;
   lines_.add(fmt::format("const index place = (index)blockIdx.x * {} + (index)(threadIdx.x {} {});", rows_,
-                         lanes_are_rows_ ? "%" : "/", lanes_are_rows_ ? warp : team_));
-  lines_.add(fmt::format("const index u = place < {0} ? place : {0} - 1;", rows));
-  lines_.add(fmt::format("const index n = place < {} ? {} : 0;", rows, row_length_));
-  lines_.add(fmt::format("const int t = (int)threadIdx.x {} {};", lanes_are_rows_ ? "/" : "%",
-                         lanes_are_rows_ ? warp : team_));
-  row_length_ = "n";
+                         lanes_are_rows_ ? "%" : "/", apart));
+  lines_.add(fmt::format("const bool live = place < {};", rows));
+  lines_.add(fmt::format("const index u = live ? place : {} - 1;", rows));
+  lines_.add(fmt::format("const int t = (int)threadIdx.x {} {};", lanes_are_rows_ ? "/" : "%", apart));
 }
 
 void CudaEmitter::print_rows(KernelSource& source) {
@@ -57,11 +56,13 @@ void CudaEmitter::print_rows(KernelSource& source) {
   const Staging staging = stage(k_, [&](int v) { return is_kept(v); });
   for (const Walk& w : staging.walks) {
     for (int v : w.row_values) body_.declare(v);
+    for (int v : w.restored)
+      if (load_access(v) != 0 && size_of(value(v).dtype) < 4) lines_.add(fmt::format("pin(x{});", v));
     print_walk(w);
   }
   for (int v : staging.row_values) body_.declare(v);
   if (staging.row_stores.empty()) return;
-  lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && place < n_rows) {");
+  lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && live) {");
   for (int s : staging.row_stores) store(s);
   lines_.close();
 }
@@ -96,7 +97,7 @@ void CudaEmitter::open_chunk() {
   lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
   lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
                          vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
-  lines_.open(fmt::format("if (f < {}) {{", row_length_));
+  lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", row_length_));
   body_.decode("f", reduced_axes_);
 }
 
@@ -110,6 +111,8 @@ void CudaEmitter::print_walk(const Walk& w) {
     lines_.open(fmt::format("for (index begin = 0; begin < {}; begin += {}) {{", row_length_,
                             team_ * chunks_ * vector_));
     for (int v : w.folds) declare_fold(v, "part");
+  } else {
+    lines_.open("{");
   }
   bool loads = false;
   for (int v : w.values) {
@@ -135,8 +138,8 @@ void CudaEmitter::print_walk(const Walk& w) {
   if (!whole_rows_) {
     for (int v : w.folds)
       combine(v, fmt::format("fold{}", v), fmt::format("part{}", v), fmt::format("part{}_at", v));
-    lines_.close();
   }
+  lines_.close();
   exchange(w.folds);
 }
 

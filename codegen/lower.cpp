@@ -160,7 +160,6 @@ class Lowering {
     KernelValue v;
     v.dtype = dtype;
     v.op = op;
-    if (!forms_.empty()) v.form = forms_[x.node.id];
     v.operands = std::move(operands);
     return push(std::move(v));
   }
@@ -211,7 +210,10 @@ class Lowering {
     std::vector<int> operands;
     for (Value operand : g_.operands(x.node))
       operands.push_back(need(operand, g_.shape(operand).rank() == 0 ? IndexMap{} : x.map, x.guards));
-    return push_compute(g_.op(x.node), g_.dtype(x.node), std::move(operands));
+    const int value = push_compute(g_.op(x.node), g_.dtype(x.node), std::move(operands));
+    if (value >= 0 && !forms_.empty())
+      kernel_.values[static_cast<std::size_t>(value)].form = forms_[x.node.id];
+    return value;
   }
 
   int emit_reduction(const Instance& x) {

@@ -1,7 +1,9 @@
 #include "codegen/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "codegen/staging.h"
 #include "ir/base/check.h"
@@ -48,7 +50,7 @@ std::string_view name(Residence residence) {
 /// 32-bit index arithmetic is enough when no address, guard or count reaches 2^31, nor does a counter that a
 /// block of threads steps beyond the last element.
 bool needs_wide_index(const Kernel& k) {
-  constexpr std::int64_t step = 1 << 15;  // above threads of a block times elements of a vector
+  constexpr std::int64_t step = 1 << 17;  // above what a block takes at once
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - step;
   auto exceeds = [&](const ir::Dim& d) {
     return !d.is_constant() || d.value() >= limit || d.value() <= -limit;
@@ -83,6 +85,7 @@ std::string Schedule::str() const {
       if (axes[i][j].size != 0) text += fmt::format(" {}", axes[i][j].size);
     }
   }
+  if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
   return text;
@@ -107,12 +110,16 @@ std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
 
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
-  for (auto* choose : {choose_pointwise, choose_short_rows, choose_row, choose_team_columns, choose_team_rows,
-                       choose_column, choose_plain}) {
+  using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
+  constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
+  constexpr std::array on_gpu{choose_pointwise, choose_team_columns, choose_team_rows};
+  const bool cpu = device.target.backend == Backend::cpu;
+  const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
+  for (const Chooser choose : choosers) {
     std::string why;
     if (std::optional<Schedule> s = choose(kernel, device, why)) {
       // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
-      s->wide_index = device.target.backend == Backend::cpu || needs_wide_index(kernel);
+      s->wide_index = cpu || needs_wide_index(kernel);
       return *s;
     }
     if (refusals) refusals->push_back(why);

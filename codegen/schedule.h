@@ -34,6 +34,7 @@ struct Schedule {
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
   int block_threads = 1;                  // threads of a block that work together; 1 on the CPU
   int vector = 1;                         // elements of the innermost axis that a thread handles at once
+  bool exact = false;                     // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;               // walks over a cached row fetch the next row's memory meanwhile
   bool wide_index = true;                 // 64-bit index arithmetic
 

@@ -126,7 +126,9 @@ Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep) {
 int flops(const KernelValue& v) {
   constexpr int philox = 60;  // ten rounds of two multiplications
   if (v.kind == Kind::random) return philox;
-  return v.kind == Kind::compute ? ir::elementwise_info(v.op).flops : 0;
+  if (v.kind != Kind::compute) return 0;
+  constexpr int approximation = 4;
+  return v.form == passes::MathForm::narrow ? approximation : ir::elementwise_info(v.op).flops;
 }
 
 }  // namespace sinter::codegen

@@ -8,6 +8,8 @@
 namespace sinter::codegen {
 namespace {
 
+constexpr int many_chunks = 8;            // loads in flight that keep the memory busy
+constexpr int least_block = 128;          // threads
 constexpr int most_register_bytes = 256;  // of a thread, for what it holds of a row
 
 /// Bytes that a walk over the row loads for one element.
@@ -67,12 +69,14 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   if (!length.is_constant()) return team;
   const std::int64_t vectors = std::max<std::int64_t>(1, (length.value() + vector - 1) / vector);
   const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
-  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(vectors, warp_threads) : (vectors + 1) / 2;
+  const std::int64_t wanted =
+      within_warp ? std::min<std::int64_t>(vectors, warp_threads)
+                  : std::max<std::int64_t>((vectors + many_chunks - 1) / many_chunks, least_block);
   const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(wanted));
   const int chosen = static_cast<int>(std::min<std::uint64_t>(threads, static_cast<std::uint64_t>(largest)));
   const std::int64_t chunks = (vectors + chosen - 1) / chosen;
   if (chunks * vector * bytes > most_register_bytes) return team;
-  return {chosen, static_cast<int>(chunks), true};
+  return {chosen, static_cast<int>(chunks), true, chunks * chosen * vector == length.value()};
 }
 
 int register_bytes(const Kernel& k) {

@@ -11,11 +11,11 @@ struct Team {
   int threads = 512;
   int chunks = 4;      // vectors that a thread takes at once
   bool whole = false;  // they cover the row
+  bool exact = false;  // and nothing beyond it
 };
 
-/// The team for rows of that length, of which a thread takes vectors of `vector` elements. Few vectors a
-/// thread keep many loads in flight; more only where a team is at its largest. `whole` if what a thread
-/// takes, at `bytes` for an element, fits its registers.
+/// The team for rows of that length, of which a thread takes vectors of `vector` elements. `whole` if what a
+/// thread takes, at `bytes` for an element, fits its registers.
 Team team_for(const ir::Dim& length, int vector, int bytes, int largest);
 
 /// Bytes of registers that an element of a row takes at least: what one walk loads, or what is kept.
