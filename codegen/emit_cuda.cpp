@@ -115,14 +115,13 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
     lines_.add(fmt::format("const index i{} = first + k;", inner_));
   }
-  const std::string element = vector_ > 1 ? "[k]" : "";
-  const auto saved = [&](int v) { return fmt::format("r{}{}{}", v, at, element); };
-  const auto loaded = [&](int v) {
-    return BodyPrinter::from_stored(fmt::format("x{}{}.at[k]", v, at), value(v).dtype);
+  const auto part = [&](char array, int v) {
+    return fmt::format("{}{}{}.at[{}]", array, v, at, vector_ > 1 ? "k" : "0");
   };
+  const auto loaded = [&](int v) { return BodyPrinter::from_stored(part('x', v), value(v).dtype); };
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 ? loaded(v) : saved(v)));
+                           load_access(v) != 0 ? loaded(v) : part('r', v)));
   for (int v : w.values) {
     if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
@@ -131,7 +130,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
   }
   for (int v : w.kept)
-    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", saved(v), v));
+    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part('r', v), v));
   for (int s : w.stores) {
     if (std::ranges::find(wide, s) != wide.end())
       lines_.add(fmt::format("y{}.at[k] = v{};", s, k_.stores[static_cast<std::size_t>(s)].value));

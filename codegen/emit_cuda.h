@@ -29,6 +29,7 @@ class CudaEmitter {
   // emit_cuda_rows.cpp
   void print_rows(KernelSource& source);
   void declare_kept(const Walk& walk);
+  void pin_restored(const Walk& walk);
   void declare_divisors(const Walk& walk);
   void print_walk(const Walk& walk);
   void open_chunk();

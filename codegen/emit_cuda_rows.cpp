@@ -56,8 +56,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
   const Staging staging = stage(k_, [&](int v) { return is_kept(v); });
   for (const Walk& w : staging.walks) {
     for (int v : w.row_values) body_.declare(v);
-    for (int v : w.restored)
-      if (load_access(v) != 0 && size_of(value(v).dtype) < 4) lines_.add(fmt::format("pin(x{});", v));
+    pin_restored(w);
     print_walk(w);
   }
   for (int v : staging.row_values) body_.declare(v);
@@ -69,12 +68,17 @@ void CudaEmitter::print_rows(KernelSource& source) {
 
 /// The thread's part of what later walks read.
 void CudaEmitter::declare_kept(const Walk& w) {
-  const std::string part = fmt::format("[{}]{}", chunks_, vector_ > 1 ? fmt::format("[{}]", vector_) : "");
   for (int v : w.kept)
-    if (load_access(v) == 0) lines_.add(fmt::format("{} r{}{};", type_name(value(v).dtype), v, part));
-  for (int v : w.kept)
-    if (load_access(v) != 0)
-      lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+    lines_.add(fmt::format("vec<{}, {}> {}{}[{}];",
+                           load_access(v) != 0 ? stored_type_name(value(v).dtype) : type_name(value(v).dtype),
+                           vector_, load_access(v) != 0 ? "x" : "r", v, chunks_));
+}
+
+void CudaEmitter::pin_restored(const Walk& w) {
+  constexpr int register_bytes = 4;
+  for (int v : w.restored)
+    if (size_of(value(v).dtype) * vector_ >= register_bytes && size_of(value(v).dtype) < register_bytes)
+      lines_.add(fmt::format("pin({}{});", load_access(v) != 0 ? "x" : "r", v));
 }
 
 bool CudaEmitter::divides_row(int v) const {

@@ -53,10 +53,11 @@ Kept choose_kept(const Kernel& k, int most_bytes) {
   Kept best = kept_by(keep);
   for (std::size_t v = 0; v < keep.size(); ++v) {
     const bool costly = flops(k.values[v]) >= least_flops, joins = k.values[v].operands.size() > 1;
-    if (times[v] < 2 || keep[v] || !(costly || joins)) continue;
+    if (times[v] < 2 || keep[v]) continue;
     keep[v] = true;
     Kept other = kept_by(keep);
-    keep[v] = other.bytes <= (costly ? std::max(most_bytes, best.bytes) : best.bytes);
+    keep[v] = other.bytes < best.bytes || (joins && other.bytes == best.bytes) ||
+              (costly && other.bytes <= most_bytes);
     if (keep[v]) best = std::move(other);
   }
   return best;
@@ -73,9 +74,14 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
       within_warp ? std::min<std::int64_t>(vectors, warp_threads)
                   : std::max<std::int64_t>((vectors + many_chunks - 1) / many_chunks, least_block);
   const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(wanted));
-  const int chosen = static_cast<int>(std::min<std::uint64_t>(threads, static_cast<std::uint64_t>(largest)));
-  const std::int64_t chunks = (vectors + chosen - 1) / chosen;
-  if (chunks * vector * bytes > most_register_bytes) return team;
+  int chosen = static_cast<int>(std::min<std::uint64_t>(threads, static_cast<std::uint64_t>(largest)));
+  const auto chunks_of = [&](int team_threads) { return (vectors + team_threads - 1) / team_threads; };
+  const auto fits = [&](int team_threads) {
+    return chunks_of(team_threads) * vector * bytes <= most_register_bytes;
+  };
+  while (!fits(chosen) && chosen < largest) chosen *= 2;
+  if (!fits(chosen)) return team;
+  const std::int64_t chunks = chunks_of(chosen);
   return {chosen, static_cast<int>(chunks), true, chunks * chosen * vector == length.value()};
 }
 
