@@ -97,6 +97,10 @@ TEST_CASE("an access out of range is found") {
   check_fault(found_in("out0[t] = in0[t + 100000];"), Fault::out_of_range, "out0[t] = in0[t + 100000];");
   check_fault(found_in("*(vec<f32, 4>*)(out0 + t * 4) = *(const vec<f32, 4>*)(in0 + t * 4);", 254, 1, 64),
               Fault::out_of_range, "16 bytes at 1008, over the end of");
+  // Of a vector all is read, whatever of it is used.
+  check_fault(
+      found_in("const vec<f32, 4> x = *(const vec<f32, 4>*)(in0 + t * 4); out0[t] = x.at[0];", 254, 1, 64),
+      Fault::out_of_range, "reads 16 bytes at 1008, over the end of in0");
   check_fault(found_in("((f32*)in0)[t] = out0[t] = 1.0f;"), Fault::read_only, "writes to in0");
 }
 

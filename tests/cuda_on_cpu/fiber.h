@@ -1,7 +1,6 @@
 // Stacks that take turns on one thread of the system.
 #pragma once
 
-#include <csetjmp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -39,7 +38,7 @@ class Fibers {
 
  private:
   struct Fiber;
-  static void enter(unsigned high, unsigned low);
+  static void enter();
   void run(Fiber& fiber);
   void switch_to_fiber(Fiber& fiber);
   void switch_to_caller(Fiber& fiber);
@@ -48,7 +47,7 @@ class Fibers {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* running_ = nullptr;
   const std::function<void()>* body_ = nullptr;
-  std::jmp_buf caller_;
+  void* caller_ = nullptr;  // its stack, as far as it is used
   void* caller_fake_stack_ = nullptr;
   const void* caller_stack_ = nullptr;
   std::size_t caller_stack_bytes_ = 0;

@@ -1,6 +1,6 @@
 # The simulator of CUDA, its tests, and the tests of others that it runs in the GPU's place. The instrumentation
-# that it listens to is g++'s.
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# that it listens to is g++'s, and its fibers know one processor.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   return()
 endif()
 
@@ -24,8 +24,6 @@ target_compile_definitions(sinter_cuda_on_cpu PRIVATE
   SINTER_TEST_CXX="${CMAKE_CXX_COMPILER}" SINTER_TEST_CXX_VERSION="${CMAKE_CXX_COMPILER_VERSION}"
   SINTER_KERNEL_SIDE="$<TARGET_OBJECTS:cuda_on_cpu_kernel_side>"
   SINTER_SIMULATOR_CACHE="${PROJECT_BINARY_DIR}/tests/cuda_on_cpu_cache")
-# glibc's fortified longjmp takes another stack for a fault.
-set_source_files_properties(cuda_on_cpu/fiber.cpp PROPERTIES COMPILE_OPTIONS -U_FORTIFY_SOURCE)
 
 # Its own tests, and those of programs, which it runs in the GPU's place.
 sinter_add_tests(cuda_on_cpu SOURCES
