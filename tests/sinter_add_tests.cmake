@@ -5,6 +5,7 @@ add_library(sinter_testing STATIC
   support/compare.cpp
   support/compile_source.cpp
   support/error_bounds.cpp
+  support/every_op.cpp
   support/guarded_memory.cpp
   support/minimize.cpp
   support/places.cpp

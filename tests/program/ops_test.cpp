@@ -5,41 +5,22 @@
 #include "ir/evaluate_typed.h"
 #include "tests/passes/samples.h"
 #include "tests/program/check.h"
+#include "tests/support/every_op.h"
 
 using namespace sinter;
 using namespace sinter::testing;
-using ir::Operand;
 using ir::Value;
 
 namespace {
 
 constexpr std::int64_t count = 2053;  // a body of vectors, and a tail
 
-ir::Graph every_elementwise_op(DType t) {
-  ir::Graph g("ops");
-  const ir::Shape shape{count};
-  const Value x = g.input("x", t, shape), y = g.input("y", t, shape), z = g.input("z", t, shape);
-  for (const ir::Op op : ir::all_ops) {
-    if (!ir::is_elementwise(op) || op == ir::Op::cast) continue;
-    const ir::ElementwiseInfo& info = ir::elementwise_info(op);
-    if (!ir::admits(info.rule, t)) continue;
-    std::vector<Operand> operands{x, y, z};
-    if (info.rule == ir::DTypeRule::select)
-      operands = {ir::elementwise(g, ir::Op::less, std::vector<Operand>{y, z}), x, y};
-    operands.resize(static_cast<std::size_t>(info.arity));
-    g.output(ir::elementwise(g, op, operands), std::string(ir::name(op)));
-  }
-  for (DType to : all_dtypes)
-    if (to != t) g.output(ir::cast(g, x, to), "to_" + std::string(name(to)));
-  return g;
-}
-
 std::vector<ir::Array> operands(DType t) {
   return {operand_samples(t, 0, count), operand_samples(t, 1, count), operand_samples(t, 2, count)};
 }
 
 void check_every_op(DType t) {
-  const ir::Graph g = every_elementwise_op(t);
+  const ir::Graph g = every_elementwise_op(t, count);
   const std::vector<ir::Array> inputs = operands(t);
   const std::vector<Bounded> expected = evaluate_bounded(g, inputs);
   for (Numerics mode : all_modes) {
