@@ -53,6 +53,13 @@ struct Kernels {
   std::vector<runtime::KernelReport> reports() const { return runtime::report_kernels(kernels, sources); }
 };
 
+/// Of the tensors that a kernel reads, or writes.
+std::int64_t largest_bytes(const codegen::Kernel& kernel, bool written) {
+  std::int64_t largest = 0;
+  for (const ir::Dim& bytes : kernel.buffer_bytes(written)) largest = std::max(largest, bytes.value());
+  return largest;
+}
+
 /// Those of codegen that this NVRTC compiles for, without what only the driver could.
 std::vector<std::string> architectures() {
   std::vector<std::string> names;
@@ -106,13 +113,16 @@ TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
   for (const std::string& arch : architectures())
     for (const char* dtype : float_dtypes) {
       Kernels wide;
-      for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "adamw"})
+      for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "adamw", "softmax",
+                               "log_softmax", "layernorm", "rmsnorm", "add_rmsnorm", "cross_entropy", "sum"})
         wide.add(*suite::find_workload(name), dtype, arch);
       const std::vector<runtime::KernelReport> reports = wide.reports();
       for (std::size_t i = 0; i < reports.size(); ++i) {
         INFO(wide.titles[i]);
         CHECK(reports[i].load_bytes == 16);
-        CHECK(reports[i].store_bytes == 16);
+        // What is left of a row is small beside it.
+        if (largest_bytes(wide.kernels[i], true) * 8 > largest_bytes(wide.kernels[i], false))
+          CHECK(reports[i].store_bytes == 16);
       }
     }
 }
