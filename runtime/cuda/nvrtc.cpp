@@ -14,6 +14,7 @@
 #include "ir/base/settings.h"
 #include "runtime/compile_error.h"
 #include "runtime/cuda/find_library.h"
+#include "runtime/cuda/ptxas_report.h"
 #include "runtime/file.h"
 #include "runtime/subprocess.h"
 
@@ -63,6 +64,10 @@ class Nvrtc::Library {
 };
 
 namespace {
+
+/// ptxas spills a few registers where it then fits one more block into a multiprocessor, which does not pay
+/// for kernels that wait for memory; told that one block is enough, it uses those that are there.
+constexpr const char* room_for_one_block = "--ptxas-options=--minnctapersm=1";
 
 constexpr int least_major = 12, least_minor = 8;
 
@@ -159,7 +164,7 @@ std::vector<std::string> Nvrtc::option_list() const {
 }
 
 std::string Nvrtc::options() const {
-  return fmt::format("{}", fmt::join(option_list(), " "));
+  return fmt::format("{}, and where it spills {}", fmt::join(option_list(), " "), room_for_one_block);
 }
 
 namespace {
@@ -183,43 +188,66 @@ namespace {
 
 }  // namespace
 
-CudaCode Nvrtc::compile(const std::string& kernel, const std::string& source, const std::string& arch) const {
-  const std::string code = code_for(arch);
-  std::vector<std::string> options = option_list();
+/// How one run of the compiler ended.
+struct Nvrtc::Outcome {
+  nvrtcResult result = NVRTC_SUCCESS;
+  CudaCode made;
+};
+
+Nvrtc::Outcome Nvrtc::run(const std::string& kernel, const std::string& source, const std::string& code,
+                          std::vector<std::string> options) const {
   options.push_back("--gpu-architecture=" + code);
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
 
+  Outcome outcome;
   nvrtcProgram program = nullptr;
   const std::string file = file_stem(kernel) + ".cu";
-  nvrtcResult result = library_->create(&program, source.c_str(), file.c_str(), 0, nullptr, nullptr);
-  if (result != NVRTC_SUCCESS)
-    fail<CompileError>("kernel {}: NVRTC takes no source: {}", kernel, library_->error_text(result));
+  outcome.result = library_->create(&program, source.c_str(), file.c_str(), 0, nullptr, nullptr);
+  if (outcome.result != NVRTC_SUCCESS) return outcome;
   const auto destroy = [&](nvrtcProgram* p) { library_->destroy(p); };
   const std::unique_ptr<nvrtcProgram, decltype(destroy)> owner(&program, destroy);
 
   const std::int64_t limit = settings().compile_timeout;
   Deadline deadline{std::chrono::steady_clock::now() + std::chrono::seconds(limit)};
   if (limit > 0) library_->set_callback(program, &Deadline::passed, &deadline);
-  result = library_->compile(program, static_cast<int>(arguments.size()), arguments.data());
+  outcome.result = library_->compile(program, static_cast<int>(arguments.size()), arguments.data());
 
-  CudaCode made{{}, {}, without_zero(text_of(program, library_->log_size, library_->log))};
-  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE || made.log.find("libnvrtc-builtins") != made.log.npos)
+  CudaCode& made = outcome.made;
+  made.log = without_zero(text_of(program, library_->log_size, library_->log));
+  if (outcome.result != NVRTC_SUCCESS) return outcome;
+  made.ptx = without_zero(text_of(program, library_->ptx_size, library_->ptx));
+  made.image = code.starts_with("sm_") ? text_of(program, library_->cubin_size, library_->cubin) : made.ptx;
+  return outcome;
+}
+
+CudaCode Nvrtc::compile(const std::string& kernel, const std::string& source, const std::string& arch) const {
+  const std::string code = code_for(arch);
+  std::vector<std::string> options = option_list();
+  Outcome first = run(kernel, source, code, options);
+  const std::string& log = first.made.log;
+  if (first.result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE || log.find("libnvrtc-builtins") != log.npos)
     fail<DeviceError>(
         "kernel {}: NVRTC {} ({}) does not find its builtins, libnvrtc-builtins.so.{}, which belong beside "
         "it: {}; install the CUDA toolkit again, or set SINTER_NVRTC to a whole one",
-        kernel, version(), path_, version(), made.log);
-  if (result == NVRTC_ERROR_CANCELLED)
+        kernel, version(), path_, version(), log);
+  if (first.result == NVRTC_ERROR_CANCELLED)
     fail_to_compile(kernel, source,
-                    fmt::format("took longer than {} s (SINTER_COMPILE_TIMEOUT={})", limit, limit), made.log,
-                    code);
-  if (result == NVRTC_SUCCESS) {
-    made.ptx = without_zero(text_of(program, library_->ptx_size, library_->ptx));
-    made.image = code.starts_with("sm_") ? text_of(program, library_->cubin_size, library_->cubin) : made.ptx;
-  }
-  if (made.image.empty())
-    fail_to_compile(kernel, source, fmt::format("says {}", library_->error_text(result)), made.log, code);
-  return made;
+                    fmt::format("took longer than {} s (SINTER_COMPILE_TIMEOUT={})",
+                                settings().compile_timeout, settings().compile_timeout),
+                    log, code);
+  if (first.made.image.empty())
+    fail_to_compile(kernel, source, fmt::format("says {}", library_->error_text(first.result)), log, code);
+
+  const auto spills = [](const CudaCode& made) {
+    const auto report = read_ptxas_report(made.log);
+    return report ? report->spill_bytes : 0;
+  };
+  if (spills(first.made) == 0) return std::move(first.made);
+  options.emplace_back(room_for_one_block);
+  Outcome second = run(kernel, source, code, options);
+  return !second.made.image.empty() && spills(second.made) < spills(first.made) ? std::move(second.made)
+                                                                                : std::move(first.made);
 }
 
 const Nvrtc& nvrtc() {

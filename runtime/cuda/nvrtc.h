@@ -43,13 +43,18 @@ class Nvrtc {
   /// All options of a compilation, but what code_for(arch) gives: a part of the kernels' identity.
   std::string options() const;
 
-  /// Compiles `source`, whose kernel is `kernel`, for a GPU of that architecture. Throws CompileError with
+  /// Compiles `source`, whose kernel is `kernel`, for a GPU of that architecture; once more, with more
+  /// registers for each thread, if that spills. Throws CompileError with
   /// the kernel's name, the first error and its source line, the path of the saved source, and a command that
   /// repeats it; DeviceError without NVRTC or its builtins.
   CudaCode compile(const std::string& kernel, const std::string& source, const std::string& arch) const;
 
  private:
   class Library;  // its functions
+  struct Outcome;
+
+  Outcome run(const std::string& kernel, const std::string& source, const std::string& code,
+              std::vector<std::string> options) const;
 
   std::vector<std::string> option_list() const;
 

@@ -24,9 +24,9 @@ void need_nvrtc() {
   if (!nvrtc().usable()) SINTER_SKIP("no NVRTC: " + nvrtc().reason());
 }
 
-std::shared_ptr<const runtime::Program> lowered(const suite::Workload& workload, const std::string& dtype,
-                                                const std::string& arch) {
-  const suite::Parameters parameters(workload.parameters, {{"dtype", dtype}});
+std::shared_ptr<const runtime::Program> lowered(const suite::Workload& workload,
+                                                const suite::Choices& choices, const std::string& arch) {
+  const suite::Parameters parameters(workload.parameters, choices);
   std::vector<GraphInput> inputs;
   for (const suite::Input& input : workload.inputs(parameters))
     inputs.push_back({input.name, {input.dtype, input.shape}});
@@ -42,12 +42,14 @@ struct Kernels {
   std::vector<codegen::KernelSource> sources;
   std::vector<std::string> titles;
 
-  void add(const suite::Workload& workload, const std::string& dtype, const std::string& arch) {
-    const auto program = lowered(workload, dtype, arch);
+  void add(const suite::Workload& workload, const suite::Choices& choices, const std::string& arch) {
+    std::string set;
+    for (const auto& [name, value] : choices) set += fmt::format(" {}={}", name, value);
+    const auto program = lowered(workload, choices, arch);
     for (std::size_t i = 0; i < program->impl().kernels.size(); ++i) {
       kernels.push_back(program->impl().kernels[i]);
       sources.push_back(program->impl().sources[i]);
-      titles.push_back(fmt::format("{} of {} in {} for {}", kernels.back().name, workload.name, dtype, arch));
+      titles.push_back(fmt::format("{} of {}{} for {}", kernels.back().name, workload.name, set, arch));
     }
   }
   std::vector<runtime::KernelReport> reports() const { return runtime::report_kernels(kernels, sources); }
@@ -92,7 +94,7 @@ TEST_CASE("every kernel of the suite compiles for every architecture and spills 
   for (const std::string& arch : architectures()) {
     Kernels all;
     for (const char* dtype : float_dtypes)
-      for (const suite::Workload& workload : suite::workloads()) all.add(workload, dtype, arch);
+      for (const suite::Workload& workload : suite::workloads()) all.add(workload, {{"dtype", dtype}}, arch);
     const std::vector<runtime::KernelReport> reports = all.reports();
     for (std::size_t i = 0; i < reports.size(); ++i) {
       INFO(all.titles[i]);
@@ -108,6 +110,24 @@ TEST_CASE("every kernel of the suite compiles for every architecture and spills 
   }
 }
 
+TEST_CASE("rows of every class of length spill nothing") {
+  need_nvrtc();
+  for (const char* arch : {"sm_80", "sm_90a"}) {
+    Kernels all;
+    for (const char* dtype : float_dtypes)
+      for (const char* name : {"softmax", "layernorm", "add_rmsnorm", "cross_entropy"})
+        for (const char* cols :
+             {"31", "64", "128", "256", "512", "1000", "1024", "2048", "8192", "8200", "16384", "40000"})
+          all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "64"}, {"cols", cols}}, arch);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(all.titles[i]);
+      REQUIRE(reports[i].resources);
+      CHECK(reports[i].resources->spill_bytes == 0);
+    }
+  }
+}
+
 TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
   need_nvrtc();
   for (const std::string& arch : architectures())
@@ -115,7 +135,7 @@ TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
       Kernels wide;
       for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "adamw", "softmax",
                                "log_softmax", "layernorm", "rmsnorm", "add_rmsnorm", "cross_entropy", "sum"})
-        wide.add(*suite::find_workload(name), dtype, arch);
+        wide.add(*suite::find_workload(name), {{"dtype", dtype}}, arch);
       const std::vector<runtime::KernelReport> reports = wide.reports();
       for (std::size_t i = 0; i < reports.size(); ++i) {
         INFO(wide.titles[i]);
@@ -133,7 +153,7 @@ TEST_CASE("what is elementwise has exactly one load or store per tensor and vect
     Kernels all;
     for (const char* dtype : float_dtypes)
       for (const char* name : {"gelu", "gelu_erf", "silu", "swiglu", "adamw"})
-        all.add(*suite::find_workload(name), dtype, arch);
+        all.add(*suite::find_workload(name), {{"dtype", dtype}}, arch);
     const std::vector<runtime::KernelReport> reports = all.reports();
     CHECK(reports.size() == 15);
     for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -158,7 +178,8 @@ TEST_CASE("a kernel compiles in at most 120 ms") {
     for (const char* name :
          {"gelu", "gelu_erf", "softmax", "layernorm", "add_rmsnorm", "swiglu", "cross_entropy"}) {
       Kernels kernels;
-      for (const char* dtype : float_dtypes) kernels.add(*suite::find_workload(name), dtype, arch);
+      for (const char* dtype : float_dtypes)
+        kernels.add(*suite::find_workload(name), {{"dtype", dtype}}, arch);
       for (std::size_t i = 0; i < kernels.sources.size(); ++i) {
         INFO(kernels.titles[i]);
         const codegen::KernelSource& source = kernels.sources[i];

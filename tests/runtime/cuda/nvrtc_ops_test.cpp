@@ -15,25 +15,22 @@ using runtime::nvrtc;
 
 namespace {
 
-void check(const ir::Graph& graph, Numerics mode, const std::string& arch, bool no_spills) {
+void check(const ir::Graph& graph, Numerics mode, const std::string& arch) {
   runtime::ProgramOptions options;
   options.numerics = mode;
   options.target = codegen::Target::cuda(arch);
   const auto program = runtime::Program::build(ir::without_dead_nodes(graph), options);
-  for (const runtime::KernelReport& report : program->kernel_reports()) {
-    REQUIRE(report.resources);
-    if (no_spills) CHECK(report.resources->spill_bytes == 0);
-  }
+  for (const runtime::KernelReport& report : program->kernel_reports()) CHECK(report.resources);
 }
 
 /// Every mode once, each on another architecture: what differs between those is not what differs between
 /// modes.
-void check_everywhere(const ir::Graph& graph, bool no_spills) {
+void check_everywhere(const ir::Graph& graph) {
   for (const auto& [arch, mode] :
        {std::pair("sm_75", Numerics::strict), std::pair("sm_90a", Numerics::standard),
         std::pair("sm_120", Numerics::fast)}) {
     INFO(arch);
-    check(graph, mode, arch, no_spills);
+    check(graph, mode, arch);
   }
 }
 
@@ -47,12 +44,12 @@ TEST_CASE("every elementwise operation of every dtype compiles for CUDA") {
   need_nvrtc();
   const DType dtype = GENERATE(from_range(std::begin(all_dtypes), std::end(all_dtypes)));
   INFO(name(dtype));
-  check_everywhere(every_elementwise_op(dtype, 4096), false);
+  check_everywhere(every_elementwise_op(dtype, 4096));
 }
 
-TEST_CASE("every reduction of every dtype compiles for CUDA and spills nothing") {
+TEST_CASE("every reduction of every dtype compiles for CUDA") {
   need_nvrtc();
   const DType dtype = GENERATE(from_range(std::begin(all_dtypes), std::end(all_dtypes)));
   INFO(name(dtype));
-  for (const int axis : {0, 1}) check_everywhere(every_reduction(dtype, 512, 1024, axis), true);
+  for (const int axis : {0, 1}) check_everywhere(every_reduction(dtype, 512, 1024, axis));
 }

@@ -5,6 +5,7 @@
 #include <clocale>
 #include <thread>
 
+#include "runtime/cuda/ptxas_report.h"
 #include "runtime/subprocess.h"
 #include "sinter/error.h"
 #include "tests/catch.h"
@@ -141,4 +142,23 @@ TEST_CASE("without NVRTC the error says what was searched and which variable to 
   const std::string garbage = directory.write("libnvrtc.so.13", "this is no library");
   CHECK_THAT(reason_for(directory.path()), ContainsSubstring(garbage));
   CHECK_THAT(reason_for(garbage), ContainsSubstring("file too short"));
+}
+
+TEST_CASE("a kernel spills only where a block of its size has no more registers") {
+  need_nvrtc();
+  const auto spilled = [](const std::string& bounds) {
+    const std::string source =
+        "extern \"C\" __global__ void __launch_bounds__(" + bounds +
+        ") crowded(float* x) {\n"
+        "  float v[96];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 96; ++i) v[i] = x[i * 1024 + threadIdx.x];\n"
+        "  __syncthreads();\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 96; ++i) x[i * 1024 + threadIdx.x] = v[95 - i] * v[i / 2];\n"
+        "}\n";
+    return read_ptxas_report(nvrtc().compile("crowded", source, "sm_80").log)->spill_bytes;
+  };
+  CHECK(spilled("256") == 0);
+  CHECK(spilled("1024") > 0);
 }
