@@ -9,7 +9,7 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int largest_team = 512;
+constexpr int largest_team = 1024;
 constexpr int shared_block = 256;  // threads of a block that several teams share
 
 /// Where neither the tensors' dtypes nor where they lie may decide which thread folds what.

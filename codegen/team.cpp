@@ -8,9 +8,12 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int many_chunks = 8;            // loads in flight that keep the memory busy
-constexpr int least_block = 128;          // threads
-constexpr int most_register_bytes = 256;  // of a thread, for what it holds of a row
+constexpr int least_block = 128;  // threads
+
+/// Bytes of registers for what a thread holds of a row: half of all it can have, in a team of that size.
+int most_register_bytes(int threads) {
+  return threads > 512 ? 128 : 256;
+}
 
 /// Bytes that a walk over the row loads for one element.
 int loaded_bytes(const Kernel& k) {
@@ -66,23 +69,25 @@ Kept choose_kept(const Kernel& k, int most_bytes) {
 }  // namespace
 
 Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
-  Team team{largest};
-  if (!length.is_constant()) return team;
+  const Team looped{std::min(largest, 512)};
+  if (!length.is_constant()) return looped;
   const std::int64_t vectors = std::max<std::int64_t>(1, (length.value() + vector - 1) / vector);
-  const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
-  const std::int64_t wanted =
-      within_warp ? std::min<std::int64_t>(vectors, warp_threads)
-                  : std::max<std::int64_t>((vectors + many_chunks - 1) / many_chunks, least_block);
-  const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(wanted));
-  int chosen = static_cast<int>(std::min<std::uint64_t>(threads, static_cast<std::uint64_t>(largest)));
-  const auto chunks_of = [&](int team_threads) { return (vectors + team_threads - 1) / team_threads; };
-  const auto fits = [&](int team_threads) {
-    return chunks_of(team_threads) * vector * bytes <= most_register_bytes;
+  const auto chunks_of = [&](int threads) { return (vectors + threads - 1) / threads; };
+  const auto fits = [&](int threads) {
+    return chunks_of(threads) * vector * bytes <= most_register_bytes(threads);
   };
-  while (!fits(chosen) && chosen < largest) chosen *= 2;
-  if (!fits(chosen)) return team;
-  const std::int64_t chunks = chunks_of(chosen);
-  return {chosen, static_cast<int>(chunks), true, chunks * chosen * vector == length.value()};
+  // So many loads of a thread keep the memory busy; narrow elements take longer to compute with than to load.
+  const int many_chunks = std::clamp(vector, 4, 8);
+  const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
+  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(vectors, warp_threads)
+                                          : std::max<std::int64_t>(chunks_of(many_chunks), least_block);
+  int threads = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)),
+                                                         static_cast<std::uint64_t>(largest)));
+  while (!fits(threads) && threads < largest) threads *= 2;
+  if (!fits(threads) && threads > 512) threads = 512;
+  if (!fits(threads)) return looped;
+  const std::int64_t chunks = chunks_of(threads);
+  return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length.value()};
 }
 
 int register_bytes(const Kernel& k) {
@@ -92,7 +97,7 @@ int register_bytes(const Kernel& k) {
 std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int vector) {
   std::vector<Crossing> crossings;
   if (!team.whole) return crossings;
-  const int most = most_register_bytes / (team.chunks * vector);
+  const int most = most_register_bytes(team.threads) / (team.chunks * vector);
   const Kept kept = choose_kept(k, most);
   if (kept.bytes <= most)
     for (int v : kept.values) crossings.push_back({v, Residence::registers});

@@ -131,9 +131,9 @@ TEST_CASE("on a GPU teams of threads take rows, and threads neighbouring vectors
   CHECK(rows("f32[M, 64]") == "team rows: i0: grid, block 16; i1: loop 1, lane 16, vector 4; exact");
   CHECK(rows("f32[M, 3]") == "team rows: i0: grid, block 64; i1: loop 1, lane 4");
   CHECK(rows("f32[M, 512]") == "team rows: i0: grid, block 8; i1: loop 4, lane 32, vector 4; exact");
-  CHECK(rows("f32[M, 4096]") == "team rows: i0: grid; i1: loop 8, warp 4, lane 32, vector 4; exact");
+  CHECK(rows("f32[M, 4096]") == "team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; exact");
   CHECK(rows("bf16[M, 4096]") == "team rows: i0: grid; i1: loop 4, warp 4, lane 32, vector 8; exact");
-  CHECK(rows("f32[M, 16380]") == "team rows: i0: grid; i1: loop 8, warp 16, lane 32, vector 4");
+  CHECK(rows("f32[M, 16380]") == "team rows: i0: grid; i1: loop 4, warp 32, lane 32, vector 4");
   CHECK(rows("f32[M, 65536]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4");
   CHECK(rows("f32[M, N]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32");
   CHECK(scheduled(h100, "%x: f32[4096, 64])", "return sum(%x, axes=[0])") ==
@@ -167,8 +167,8 @@ TEST_CASE("where the order of folds is fixed, nothing but lengths decides who fo
     return text.substr(text.find("loop"));
   };
   const std::string expected = of("%x: f32[8, 4096])", "return sum(%x, axes=[1])");
-  CHECK(of("%x: f32[4096, 8])", "return sum(%x, axes=[0])").starts_with("loop 8, warp 4, lane 32, vector 4"));
-  CHECK(expected.starts_with("loop 8, warp 4, lane 32, vector 4"));
+  CHECK(of("%x: f32[4096, 8])", "return sum(%x, axes=[0])").starts_with("loop 4, warp 8, lane 32, vector 4"));
+  CHECK(expected.starts_with("loop 4, warp 8, lane 32, vector 4"));
   CHECK(of("%x: f16[8, 4096])", "return sum(cast(%x, dtype=f32), axes=[1])") == expected);
 }
 
