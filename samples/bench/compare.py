@@ -26,6 +26,7 @@ from formulas import Numpy, WORKLOADS, cases, draw, from_bf16, jax_names, torch_
 
 MIB = 1 << 20
 FLUSH_BYTES = 256 * MIB
+REST_SECONDS = 0.3  # before each measurement: a GPU that is hot from the one before runs slower
 
 
 class Case:
@@ -295,7 +296,7 @@ def markdown(results, peers, notes, command):
     lines += ["", "Milliseconds are medians of device time, with the last-level cache flushed before each repetition; in",
               "brackets a peer's time over sinter's, above 1 where sinter is faster. An error is the greatest difference from",
               "the formula in double precision, over what the dtype allows; above 1 a result is wrong.", ""]
-    header = ["workload", "sinter ms", "% of copy or TFLOP/s"] + [f"{p} ms" for p in peers if p != "sinter"]
+    header = ["workload", "sinter ms", "% of copy or TFLOP/s", "sinter eager ms"] + [f"{p} ms" for p in peers if p != "sinter"]
     header += ["first call ms", "error"]
     lines += ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     for entry in results:
@@ -304,6 +305,7 @@ def markdown(results, peers, notes, command):
         rate = "" if "ms" not in own else (f"{own['tflops']:.0f} TFLOP/s" if own.get("tflops")
                                            else f"{own['percent_of_copy']:.0f} %")
         cells.append(rate)
+        cells.append(f"{digits(own['eager_ms'])} ({own['eager_ms'] / own['ms']:.2f})" if "ms" in own else "")
         for peer in peers:
             if peer == "sinter":
                 continue
@@ -322,6 +324,7 @@ def markdown(results, peers, notes, command):
 def compare(case, runs, seconds):
     entry = {"title": case.title(), "name": case.name, "dtype": case.dtype, "lengths": case.lengths, "peers": {}}
     for peer, run in runs.items():
+        time.sleep(REST_SECONDS)
         try:
             entry["peers"][peer] = run(case, seconds)
         except Exception as error:  # whatever a peer throws is its result
@@ -381,6 +384,17 @@ def main():
         sys.exit("compare.py: nothing to run: no peer is installed and there is no sinter tool")
     notes["date"] = time.strftime("%Y-%m-%d", time.gmtime())
 
+    command = "samples/bench/compare.py" + "".join(f" --only {options.only}" if options.only else "")
+
+    def write(results):
+        """After every case, so that a run which is cut short leaves what it has measured."""
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump({"machine": notes, "results": results}, file, indent=1)
+        if options.markdown:
+            with open(options.markdown, "w") as file:
+                file.write(markdown(results, list(runs), notes, command))
+
     results = []
     for name, dtype, lengths in cases():
         if wanted and not any(name == w[0] and (len(w) == 1 or w[1] == dtype) for w in wanted):
@@ -388,13 +402,7 @@ def main():
         small = {k: v if k == "layers" else max(v // options.shrink, 8) for k, v in lengths.items()}
         results.append(compare(Case(name, dtype, small), runs, options.seconds))
         show(results[-1])
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"machine": notes, "results": results}, file, indent=1)
-    if options.markdown:
-        command = "samples/bench/compare.py" + "".join(f" --only {options.only}" if options.only else "")
-        with open(options.markdown, "w") as file:
-            file.write(markdown(results, list(runs), notes, command))
+        write(results)
     wrong = [e["title"] for e in results if not e["peers"].get("sinter", {"error": 0}).get("error", 2) <= 1]
     if wrong and "sinter" in runs:
         sys.exit("compare.py: sinter failed, or was wrong, in: " + "; ".join(wrong))
