@@ -5,9 +5,26 @@
 #include "codegen/team.h"
 
 namespace sinter::codegen {
+namespace {
+
+/// Warps of a block, so few that what its threads exchange fits the shared memory that a kernel may declare.
+int most_warps(const Kernel& k) {
+  constexpr int most_bytes = 48 << 10;
+  int bytes = 0;  // of a thread
+  for (const KernelValue& v : k.values) {
+    if (v.kind != KernelValue::Kind::reduce) continue;
+    const bool place = ir::reduction_info(v.op).accumulator == ir::Accumulator::index;
+    bytes += size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype) +
+             (place ? static_cast<int>(sizeof(std::int64_t)) : 0);
+  }
+  int warps = 16;
+  while (warps > 1 && bytes * warps * warp_threads > most_bytes) warps /= 2;
+  return warps;
+}
+
+}  // namespace
 
 std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription&, std::string& why) {
-  constexpr int most_warps = 16;
   constexpr std::int64_t least_columns = 8;  // fewer leave most lanes idle
   if (k.fixed_fold_order) {
     why = "team columns: the order of folds is fixed";
@@ -25,7 +42,7 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
     if (k.axes[i].reduced) inner = static_cast<int>(i);
   Schedule s;
   s.chooser = "team columns";
-  Team team = team_for(k.row_length(), 1, register_bytes(k), most_warps);
+  Team team = team_for(k.row_length(), 1, register_bytes(k), most_warps(k));
   if (!team.whole) team.chunks = 8;
   s.exact = team.exact;
   s.crossings = register_crossings(k, team, 1);

@@ -32,6 +32,8 @@ class CudaEmitter {
   void pin_restored(const Walk& walk);
   void declare_divisors(const Walk& walk);
   void print_walk(const Walk& walk);
+  bool adds_rounded(int v) const;
+  void add_part(const Walk& walk);
   void open_chunk();
   bool finds_place(int v) const;
   DType folded(int v) const;

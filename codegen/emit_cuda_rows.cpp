@@ -9,7 +9,8 @@
 namespace sinter::codegen {
 namespace {
 constexpr int warp = 32;
-}
+constexpr int terms_of_level = 64;
+}  // namespace
 
 bool CudaEmitter::is_kept(int v) const {
   return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) {
@@ -105,18 +106,52 @@ void CudaEmitter::open_chunk() {
   body_.decode("f", reduced_axes_);
 }
 
+/// Whether the order of adding decides how far a fold is off.
+bool CudaEmitter::adds_rounded(int v) const {
+  return value(v).op == ir::Op::sum && is_float(folded(v));
+}
+
+/// Adds what a thread has folded of one stretch of a long row to what it had. Sums go by two levels in
+/// between, so that none runs over more than a few hundred terms.
+void CudaEmitter::add_part(const Walk& w) {
+  for (int v : w.folds)
+    combine(v, fmt::format("{}{}", adds_rounded(v) ? "few" : "fold", v), fmt::format("part{}", v),
+            fmt::format("part{}_at", v));
+  const auto carry = [&](std::string_view from, std::string_view to) {
+    for (int v : w.folds)
+      if (adds_rounded(v)) {
+        combine(v, fmt::format("{}{}", to, v), fmt::format("{}{}", from, v), "");
+        lines_.add(fmt::format("{}{} = {};", from, v, body_.identity(v)));
+      }
+  };
+  if (std::ranges::none_of(w.folds, [&](int v) { return adds_rounded(v); })) return;
+  lines_.add("++parts;");
+  lines_.open(fmt::format("if (parts % {} == 0) {{", terms_of_level));
+  carry("few", "many");
+  lines_.open(fmt::format("if (parts % {} == 0) {{", terms_of_level * terms_of_level));
+  carry("many", "fold");
+  lines_.close();
+  lines_.close();
+}
+
 void CudaEmitter::print_walk(const Walk& w) {
   for (int v : w.folds) declare_fold(v, "fold");
   declare_kept(w);
   declare_divisors(w);
   // The thread's elements of a long row are folded on their own first: no sum runs over the whole row.
   const std::string running = whole_rows_ ? "fold" : "part";
+  const bool sums = !whole_rows_ && std::ranges::any_of(w.folds, [&](int v) { return adds_rounded(v); });
+  lines_.open("{");
+  if (sums) {
+    lines_.add("uint32 parts = 0;");
+    for (const char* level : {"few", "many"})
+      for (int v : w.folds)
+        if (adds_rounded(v)) declare_fold(v, level);
+  }
   if (!whole_rows_) {
     lines_.open(fmt::format("for (index begin = 0; begin < {}; begin += {}) {{", row_length_,
                             team_ * chunks_ * vector_));
     for (int v : w.folds) declare_fold(v, "part");
-  } else {
-    lines_.open("{");
   }
   bool loads = false;
   for (int v : w.values) {
@@ -140,9 +175,13 @@ void CudaEmitter::print_walk(const Walk& w) {
   lines_.close();
   lines_.close();
   if (!whole_rows_) {
-    for (int v : w.folds)
-      combine(v, fmt::format("fold{}", v), fmt::format("part{}", v), fmt::format("part{}_at", v));
+    add_part(w);
+    lines_.close();
   }
+  if (sums)
+    for (const char* level : {"few", "many"})
+      for (int v : w.folds)
+        if (adds_rounded(v)) combine(v, fmt::format("fold{}", v), fmt::format("{}{}", level, v), "");
   lines_.close();
   exchange(w.folds);
 }

@@ -1,6 +1,7 @@
 // Which chooser takes a kernel, and what it decides.
 #include "codegen/schedule.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "ir/bind.h"
@@ -214,6 +215,23 @@ TEST_CASE("indices have 64 bits only where something reaches 2^31") {
   CHECK_FALSE(wide_index("%x: f32[4])", body, {{1 << 28}}));
   // A row's last round of threads counts beyond its end.
   CHECK(wide_index("%x: int8[2147483647])", "return max(%x)"));
+}
+
+TEST_CASE("columns take so few warps that what their threads exchange fits shared memory") {
+  const auto threads = [](std::string_view dtype, int count) {
+    std::string body, results;
+    for (int i = 0; i < count; ++i) {
+      body += fmt::format("%{} = argmax(mul(%x, {}.5), axes=[0])\n", i, i);
+      results += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    }
+    const Kernel k = kernel_of(fmt::format("%x: {}[512, 64])", dtype), body + "return " + results);
+    CHECK(schedule_of(k, h100).chooser == "team columns");
+    return schedule_of(k, h100).block_threads;
+  };
+  CHECK(threads("f32", 4) == 512);  // at 12 bytes for a value and its place
+  CHECK(threads("f64", 6) == 512);
+  CHECK(threads("f64", 7) == 256);
+  CHECK(threads("f64", 14) == 128);
 }
 
 TEST_CASE("every refusal says why") {
