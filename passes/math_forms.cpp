@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ir/liveness.h"
 #include "passes/narrow_values.h"
@@ -43,6 +44,35 @@ std::vector<bool> never_negative(const Graph& g) {
   return result;
 }
 
+/// The maximum of x over the axes of `sum`, broadcast to where exp(x - maximum) is summed.
+bool is_shift(const Graph& g, Value shift, Value x, const ir::Attrs& sum) {
+  while (g.op(shift) == Op::broadcast_to || g.op(shift) == Op::reshape) shift = g.operands(shift)[0];
+  return g.op(shift) == Op::max && g.operands(shift)[0] == x && g.attrs(shift).axes == sum.axes;
+}
+
+/// By node id: the value is 1 or more (or NaN), whatever the inputs are.
+std::vector<bool> at_least_one(const Graph& g, const std::vector<bool>& never_negative) {
+  std::vector<bool> result(g.size());
+  for (std::uint32_t id = 0; id < g.size(); ++id) {
+    const Value v{id};
+    const Op op = g.op(v);
+    const auto operands = g.operands(v);
+    const auto holds = [&](Value x) { return static_cast<bool>(result[x.id]); };
+    const auto positive = [&](Value x) { return static_cast<bool>(never_negative[x.id]); };
+    if (op == Op::constant) {
+      result[id] = is_float(g.dtype(v)) && g.attrs(v).value.real() >= 1;
+    } else if (op == Op::add) {
+      result[id] = std::ranges::any_of(operands, holds) && std::ranges::all_of(operands, positive);
+    } else if (op == Op::sum && g.op(operands[0]) == Op::exp) {
+      const Value x = g.operands(operands[0])[0];
+      result[id] = g.op(x) == Op::sub && is_shift(g, g.operands(x)[1], g.operands(x)[0], g.attrs(v));
+    } else if (op == Op::broadcast_to || op == Op::reshape || op == Op::permute_dims || op == Op::mul) {
+      result[id] = std::ranges::all_of(operands, holds);
+    }
+  }
+  return result;
+}
+
 /// Whether a relative error of the operand becomes at most as large a one of the result.
 bool keeps_relative_error(const Graph& g, Value user, const std::vector<bool>& never_negative) {
   constexpr std::array always{Op::mul,  Op::div,   Op::neg,     Op::abs,
@@ -58,27 +88,80 @@ bool keeps_relative_error(const Graph& g, Value user, const std::vector<bool>& n
   return false;
 }
 
+/// Whether zero in place of an operand below 2^-126 makes no more of a difference to the result than that.
+bool keeps_small_values_small(const Graph& g, Value user, Value operand) {
+  constexpr std::array always{Op::add, Op::sum, Op::neg,     Op::abs,     Op::cast,
+                              Op::max, Op::min, Op::maximum, Op::minimum, Op::where};
+  const Op op = g.op(user);
+  const auto operands = g.operands(user);
+  if (op == Op::div) return operands[1] != operand;
+  if (op == Op::mul) {
+    Value factor = operands[0] == operand ? operands[1] : operands[0];
+    if (g.op(factor) == Op::broadcast_to) factor = g.operands(factor)[0];
+    return g.op(factor) == Op::constant && std::abs(g.attrs(factor).value.real()) <= 1;
+  }
+  return ir::is_movement(op) || is_one_of(op, always);
+}
+
+/// Whether the result has a pole, a root or an edge, beside which the last bit of an operand decides
+/// everything, as in log(1 - x / max x).
+bool has_edge(const Graph& g, Value user, Value operand) {
+  constexpr std::array with_edge{Op::log,   Op::log2,       Op::log10, Op::log1p, Op::sqrt,
+                                 Op::rsqrt, Op::reciprocal, Op::tan,   Op::asin,  Op::acos,
+                                 Op::acosh, Op::atanh,      Op::pow,   Op::atan2, Op::hypot};
+  return is_one_of(g.op(user), with_edge) || (g.op(user) == Op::div && g.operands(user)[1] == operand);
+}
+
+/// What is known of a value from what is made of it.
+struct Uses {
+  int weight = 0;             // how often its relative error may count in a result
+  bool may_flush = true;      // zero will do for what is below 2^-126
+  bool meets_no_edge = true;  // nothing made of it has an edge
+};
+
+constexpr int most_weight = 4;
+
+std::vector<Uses> uses_of(const Graph& g, const std::vector<bool>& narrow,
+                          const std::vector<std::uint32_t>& last) {
+  const std::vector<bool> positive = never_negative(g), large = at_least_one(g, positive);
+  std::vector<Uses> uses(g.size());
+  for (auto id = static_cast<std::uint32_t>(g.size()); id-- > 0;) {
+    const Value v{id};
+    if (last[id] == ir::never_read) continue;
+    const bool ends = g.op(v) == Op::cast && is_16bit_float(g.dtype(v));
+    const bool keeps = ends || keeps_relative_error(g, v, positive);
+    const auto operands = g.operands(v);
+    const bool beside_large = large[id] && (g.op(v) == Op::add || g.op(v) == Op::sum);
+    const bool by_large = g.op(v) != Op::div || large[operands[1].id];
+    for (Value x : operands) {
+      Uses& u = uses[x.id];
+      u.weight = std::min(most_weight + 1, u.weight + (ends ? 1 : keeps ? uses[id].weight : most_weight + 1));
+      if (ends) continue;
+      u.may_flush = u.may_flush &&
+                    (beside_large || (uses[id].may_flush && by_large && keeps_small_values_small(g, v, x)));
+      u.meets_no_edge = u.meets_no_edge && uses[id].meets_no_edge && !has_edge(g, v, x);
+    }
+  }
+  for (std::uint32_t id = 0; id < g.size(); ++id)
+    if (!narrow[id]) uses[id] = {most_weight + 1, false, false};
+  return uses;
+}
+
 }  // namespace
 
 std::vector<MathForm> math_forms(const Graph& g, Numerics numerics) {
   std::vector<MathForm> forms(g.size(), MathForm::portable);
   if (numerics == Numerics::strict) return forms;
   const std::vector<std::uint32_t> last = ir::last_readers(g);
-  const std::vector<bool> narrow = narrow_values(g), positive = never_negative(g);
-  std::vector<bool> safe = narrow;
-  for (auto id = static_cast<std::uint32_t>(g.size()); id-- > 0;) {
-    const Value v{id};
-    if (last[id] == ir::never_read) continue;
-    const bool ends = g.op(v) == Op::cast && is_16bit_float(g.dtype(v));
-    if (ends || (safe[id] && keeps_relative_error(g, v, positive))) continue;
-    for (Value x : g.operands(v)) safe[x.id] = false;
-  }
+  const std::vector<bool> narrow = narrow_values(g);
+  const std::vector<Uses> uses = uses_of(g, narrow, last);
   for (std::uint32_t id = 0; id < g.size(); ++id) {
     const Value v{id};
     if (!ir::is_elementwise(g.op(v)) || g.dtype(v) != DType::f32) continue;
     const ir::ElementwiseInfo& info = ir::elementwise_info(g.op(v));
     const bool by_broadcast = g.op(v) == Op::div && g.op(g.operands(v)[1]) == Op::broadcast_to;
-    if (info.is(ir::narrow_form) && (safe[id] || (narrow[id] && by_broadcast)))
+    const bool safe = uses[id].weight <= most_weight && (g.op(v) != Op::exp || uses[id].may_flush);
+    if (info.is(ir::narrow_form) && narrow[id] && (safe || (by_broadcast && uses[id].meets_no_edge)))
       forms[id] = MathForm::narrow;
     else if (info.is(ir::device_form))
       forms[id] = MathForm::device;

@@ -17,8 +17,10 @@ enum class MathForm : std::uint8_t {
 
 /// By node id. strict: portable everywhere. Otherwise ops with a device_form take it; those with a
 /// narrow_form take that where the value ends in 16 bits and nothing on the way enlarges its relative error:
-/// no difference, and no sum of terms that may differ in sign. A quotient by a broadcast value, which is one
-/// rounding away from the exact one, is allowed such sums, as the roundings of the sum itself are no smaller.
+/// no difference, no sum of terms that may differ in sign, no power above the fourth. Exponentials, which
+/// the narrow form flushes to 0 below 2^-126, must not be enlarged either. A quotient by a broadcast value,
+/// which is one rounding away from the exact one, is allowed sums, as their own roundings are no smaller,
+/// but no function after it that has a pole or an edge, such as log.
 std::vector<MathForm> math_forms(const ir::Graph& graph, Numerics numerics);
 
 }  // namespace sinter::passes

@@ -35,16 +35,43 @@ TEST_CASE("what ends in 16 bits takes the narrow form unless its error could gro
                    "(%x: bf16[8, 8], %y: bf16[8, 8]) {\n  %e = exp(%x)\n  return " + body + "\n}");
   };
   CHECK(exp_of("%e") == MathForm::narrow);
-  CHECK(exp_of("mul(%e, %y)") == MathForm::narrow);
   CHECK(exp_of("div(%y, add(%e, 1))") == MathForm::narrow);
-  CHECK(exp_of("div(%e, sum(%e, axes=[1], keepdims=true))") == MathForm::narrow);
-  CHECK(exp_of("sqrt(add(mul(%y, %y), %e))") == MathForm::narrow);
+  CHECK(exp_of("div(%y, sum(add(%e, 1), axes=[1], keepdims=true))") == MathForm::narrow);
+  CHECK(exp_of("max(mul(%e, 0.5), axes=[1])") == MathForm::narrow);
+  CHECK(exp_of("sqrt(add(mul(%y, %y), add(%e, 1)))") == MathForm::narrow);
   // e^x - 1 near 0, e^x + y with y = -e^x, log e^x near 1: what is left is mostly error.
   CHECK(exp_of("sub(%e, 1)") == MathForm::device);
   CHECK(exp_of("add(%e, %y)") == MathForm::device);
   CHECK(exp_of("log(sum(%e, axes=[1]))") == MathForm::device);
   CHECK(exp_of("sum(mul(%e, %y), axes=[1])") == MathForm::device);
   CHECK(exp_of("cast(%e, dtype=f32)") == MathForm::narrow);  // rounded where it is written
+}
+
+TEST_CASE("an exponential that may be flushed to zero is never made greater again") {
+  const auto exp_of = [](const std::string& body) {
+    return form_of(ir::Op::exp, "(%x: bf16[8, 8], %y: bf16[8, 8]) {\n" + body + "\n}");
+  };
+  const std::string shifted =
+      "  %e = exp(sub(%x, max(%x, axes=[1], keepdims=true)))\n"
+      "  %s = sum(%e, axes=[1], keepdims=true)\n  return ";
+  CHECK(exp_of(shifted + "div(%e, %s)") == MathForm::narrow);  // of the sum, one term is 1
+  CHECK(exp_of(shifted + "mul(div(%e, %s), %y)") == MathForm::device);
+  const std::string plain = "  %e = exp(%x)\n  return ";
+  CHECK(exp_of(plain + "div(%e, sum(%e, axes=[1], keepdims=true))") == MathForm::device);
+  CHECK(exp_of(plain + "div(1, %e)") == MathForm::device);
+  CHECK(exp_of(plain + "mul(%e, %y)") == MathForm::device);
+  CHECK(exp_of(plain + "mul(%e, 2)") == MathForm::device);
+  CHECK(exp_of("  %e = exp(sub(%x, max(%x, axes=[0], keepdims=true)))\n"
+               "  return div(%e, sum(%e, axes=[1], keepdims=true))") == MathForm::device);
+}
+
+TEST_CASE("an error that counts often is an error that grows") {
+  CHECK(form_of(ir::Op::div,
+                "(%x: f16[8], %y: f16[8]) {\n  %0 = div(%x, %y)\n  %1 = mul(%0, %0)\n  %2 = mul(%1, %1)\n"
+                "  return %2\n}") == MathForm::narrow);
+  CHECK(form_of(ir::Op::div,
+                "(%x: f16[8], %y: f16[8]) {\n  %0 = div(%x, %y)\n  %1 = mul(%0, %0)\n  %2 = mul(%1, %1)\n"
+                "  %3 = mul(%2, %2)\n  return %3\n}") == MathForm::portable);
 }
 
 TEST_CASE("one reader that wants all of f32 is enough") {
@@ -61,4 +88,18 @@ TEST_CASE("quotients by a broadcast value may be summed, others not") {
         MathForm::portable);
   CHECK(form_of(ir::Op::div, "(%x: f32[8, 8], %y: f32[8, 8]) {\n  return div(%x, %y)\n}") ==
         MathForm::portable);
+}
+
+TEST_CASE("a quotient that should be 1 is, before a function that has an edge there") {
+  const auto div_of = [](const std::string& result) {
+    return form_of(ir::Op::div,
+                   "(%x: bf16[8, 8], %y: bf16[8, 8]) {\n  %q = div(%x, max(%x, axes=[1], "
+                   "keepdims=true))\n  return " +
+                       result + "\n}");
+  };
+  CHECK(div_of("sub(1, %q)") == MathForm::narrow);
+  CHECK(div_of("tanh(add(%q, %y))") == MathForm::narrow);
+  for (const char* edge : {"log(sub(1, %q))", "acos(%q)", "atanh(%q)", "sqrt(sub(1, mul(%q, %q)))",
+                           "div(%y, sub(1, %q))", "pow(sub(1, %q), -0.5)"})
+    CHECK(div_of(edge) == MathForm::portable);
 }
