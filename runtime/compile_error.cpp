@@ -46,7 +46,8 @@ FirstError find_first_error(std::string_view output, std::string_view path, std:
     if (line.empty()) continue;
     if (first.empty()) first = line;
     const auto has = [&](std::string_view mark) { return line.find(mark) != std::string_view::npos; };
-    if (!has("error: ") && !has("undefined reference")) continue;
+    if (!has("error: ") && !has("undefined reference") && !has("ptxas error") && !has("ptxas fatal"))
+      continue;
     const int number = line_number(line, path);
     return {std::string(line), number, std::string(number > 0 ? nth_line(source, number) : "")};
   }

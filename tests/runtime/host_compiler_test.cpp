@@ -301,6 +301,9 @@ TEST_CASE("the first error is found among notes and warnings, in any form") {
   CHECK(plain.code == "three");
   CHECK(find_first_error("/t/k.cpp:9:1: fatal error: far\n", "/t/k.cpp", source).code.empty());
   CHECK(find_first_error("/usr/bin/ld: k.o: undefined reference to `f'", "/t/k.cpp", source).line == 0);
+  CHECK(
+      find_first_error("ptxas info    : 0 bytes gmem\nptxas error   : too much shared data\n", "k.cu", source)
+          .message == "ptxas error   : too much shared data");
   CHECK(find_first_error("\nkilled\n", "/t/k.cpp", source).message == "killed");
   CHECK(find_first_error("", "/t/k.cpp", source).message == "the compiler wrote nothing");
 }
