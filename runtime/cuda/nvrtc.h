@@ -44,7 +44,7 @@ class Nvrtc {
   std::string options() const;
 
   /// Compiles `source`, whose kernel is `kernel`, for a GPU of that architecture; once more, with more
-  /// registers for each thread, if that spills. Throws CompileError with
+  /// registers for each thread, if that spills a few. Throws CompileError with
   /// the kernel's name, the first error and its source line, the path of the saved source, and a command that
   /// repeats it; DeviceError without NVRTC or its builtins.
   CudaCode compile(const std::string& kernel, const std::string& source, const std::string& arch) const;
