@@ -44,9 +44,16 @@ std::vector<bool> never_negative(const Graph& g) {
   return result;
 }
 
-/// The maximum of x over the axes of `sum`, broadcast to where exp(x - maximum) is summed.
+/// Whether a value is the maximum of x over the axes that `sum` folds, at every element of x.
 bool is_shift(const Graph& g, Value shift, Value x, const ir::Attrs& sum) {
-  while (g.op(shift) == Op::broadcast_to || g.op(shift) == Op::reshape) shift = g.operands(shift)[0];
+  if (g.op(shift) == Op::broadcast_to) shift = g.operands(shift)[0];
+  const ir::Shape &from = g.shape(x), &to = g.shape(shift);
+  if (from.rank() != to.rank()) return false;
+  for (int i = 0; i < from.rank(); ++i) {
+    const bool folded = std::ranges::find(sum.axes, i) != sum.axes.end();
+    if (!(to[i] == (folded ? ir::Dim(1) : from[i]))) return false;
+  }
+  while (g.op(shift) == Op::reshape) shift = g.operands(shift)[0];
   return g.op(shift) == Op::max && g.operands(shift)[0] == x && g.attrs(shift).axes == sum.axes;
 }
 

@@ -61,6 +61,8 @@ TEST_CASE("an exponential that may be flushed to zero is never made greater agai
   CHECK(exp_of(plain + "div(1, %e)") == MathForm::device);
   CHECK(exp_of(plain + "mul(%e, %y)") == MathForm::device);
   CHECK(exp_of(plain + "mul(%e, 2)") == MathForm::device);
+  CHECK(exp_of("  %e = exp(sub(%x, max(%x, axes=[1])))\n"  // of another row
+               "  return div(%e, sum(%e, axes=[1], keepdims=true))") == MathForm::device);
   CHECK(exp_of("  %e = exp(sub(%x, max(%x, axes=[0], keepdims=true)))\n"
                "  return div(%e, sum(%e, axes=[1], keepdims=true))") == MathForm::device);
 }
