@@ -82,8 +82,8 @@ std::vector<bool> at_least_one(const Graph& g, const std::vector<bool>& never_ne
 
 /// Whether a relative error of the operand becomes at most as large a one of the result.
 bool keeps_relative_error(const Graph& g, Value user, const std::vector<bool>& never_negative) {
-  constexpr std::array always{Op::mul,  Op::div,   Op::neg,     Op::abs,
-                              Op::sqrt, Op::rsqrt, Op::maximum, Op::minimum};
+  constexpr std::array always{Op::mul,  Op::div,   Op::reciprocal, Op::neg,    Op::abs,
+                              Op::sqrt, Op::rsqrt, Op::maximum,    Op::minimum};
   const Op op = g.op(user);
   if (ir::is_movement(op) || is_one_of(op, always) || op == Op::max || op == Op::min) return true;
   if (op == Op::cast) return is_float(g.dtype(user));

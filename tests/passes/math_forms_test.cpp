@@ -76,6 +76,12 @@ TEST_CASE("an error that counts often is an error that grows") {
                 "  %3 = mul(%2, %2)\n  return %3\n}") == MathForm::portable);
 }
 
+TEST_CASE("sigmoid and what it gates are narrow throughout") {
+  const std::string silu = "(%x: bf16[8]) {\n  return mul(%x, reciprocal(add(1, exp(neg(%x)))))\n}";
+  CHECK(form_of(ir::Op::exp, silu) == MathForm::narrow);
+  CHECK(form_of(ir::Op::reciprocal, silu) == MathForm::narrow);
+}
+
 TEST_CASE("one reader that wants all of f32 is enough") {
   CHECK(form_of(ir::Op::exp,
                 "(%x: bf16[8]) {\n  %e = exp(cast(%x, dtype=f32))\n  return %e, cast(%e, "
