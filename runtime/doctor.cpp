@@ -126,6 +126,17 @@ Finding cuda_compiler() {
 }
 #endif
 
+/// Where programs run unless told otherwise.
+Finding default_place() {
+  try {
+    const Device& chosen = default_device();
+    return {"runs on", fmt::format("{} ({})", chosen.name(), chosen.description())};
+  } catch (const Error& error) {
+    return {"runs on", error.what(), Health::bad,
+            "set SINTER_DEVICE to auto, cpu, cuda or cuda:1, or install what is missing"};
+  }
+}
+
 }  // namespace
 
 std::string_view name(Health health) {
@@ -151,6 +162,7 @@ std::vector<Finding> examine() {
   for (Finding& finding : cuda_driver()) findings.push_back(std::move(finding));
   findings.push_back(cuda_compiler());
   findings.push_back(cuda_products());
+  findings.push_back(default_place());
   return findings;
 }
 

@@ -17,7 +17,7 @@ TEST_CASE("the doctor says something of everything sinter depends on") {
     CHECK(finding.hint.empty() == (finding.health == Health::good));
   }
   for (const char* subject : {"sinter", "C++ compiler", "OpenBLAS", "oneTBB", "libcgraph", "kernel cache",
-                              "CUDA driver", "NVRTC", "cuBLASLt"})
+                              "CUDA driver", "NVRTC", "cuBLASLt", "runs on"})
     CHECK(subjects.count(subject) == 1);
 }
 
