@@ -7,6 +7,7 @@ set -eu -o pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${SINTER_BUILD_DIR:-$root/build}
+export -n SINTER_BUILD_DIR  # no setting of the library, which warns of names it does not know
 output=${1:-.}
 mkdir -p "$build" "$output"
 # shellcheck source=cmake/setup.sh

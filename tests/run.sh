@@ -12,6 +12,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${SINTER_BUILD_DIR:-$root/build}
 jobs=$(nproc)
 deadline=$((SECONDS + 60 * ${SINTER_TEST_MINUTES:-25}))
+export -n SINTER_BUILD_DIR SINTER_TEST_MINUTES  # no settings of the library, which warns of names it does not know
 mkdir -p "$build"
 # shellcheck source=cmake/setup.sh
 source "$root/cmake/setup.sh"

@@ -90,6 +90,10 @@ std::optional<std::int64_t> parse_number(std::string_view text, bool suffixes) {
   return number << shift;
 }
 
+bool is_off(std::string_view text) {
+  return text == "0" || text == "off";
+}
+
 // One overload for each C++ type a setting can have; each returns nothing for a text that does not parse.
 
 std::optional<bool> parse(const Row&, std::string_view text, bool*) {
@@ -100,18 +104,19 @@ std::optional<bool> parse(const Row&, std::string_view text, bool*) {
 }
 
 std::optional<std::int64_t> parse(const Row& row, std::string_view text, std::int64_t*) {
+  if (is_off(text)) return 0;
   return parse_number(text, row.type == SettingType::Bytes);
 }
 
 std::optional<std::string> parse(const Row& row, std::string_view text, std::string*) {
-  if (row.type == SettingType::Text) return std::string(text == "0" ? "" : text);
-  if (text == "0") return std::string(row.default_text);
+  if (row.type == SettingType::Text) return std::string(is_off(text) ? "" : text);
+  if (is_off(text)) return std::string(row.default_text);
   return admits(row, text) ? std::optional<std::string>(text) : std::nullopt;
 }
 
 std::optional<std::vector<std::string>> parse(const Row& row, std::string_view text,
                                               std::vector<std::string>*) {
-  if (text == "0") return std::vector<std::string>{};
+  if (is_off(text)) return std::vector<std::string>{};
   auto parts = split(text, ',');
   for (const std::string& part : parts)
     if (!admits(row, part)) return std::nullopt;

@@ -298,7 +298,7 @@ def markdown(results, peers, notes, command):
               "brackets a peer's time over sinter's, above 1 where sinter is faster. An error is the greatest difference from",
               "the formula in double precision, over what the dtype allows; above 1 a result is wrong.", ""]
     header = ["workload", "sinter ms", "% of copy or TFLOP/s", "sinter eager ms"] + [f"{p} ms" for p in peers if p != "sinter"]
-    header += ["first call ms", "error"]
+    header += ["first call ms", "error, of what is allowed"]
     lines += ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     for entry in results:
         own = entry["peers"].get("sinter", {})

@@ -28,10 +28,13 @@ TEST_CASE("sizes take suffixes") {
   CHECK(settings().cache_size == bytes);
 }
 
-TEST_CASE("the value 0 switches any setting off") {
-  const ScopedEnvironment environment{
-      {"SINTER_LOG", "0"},       {"SINTER_DUMP", "0"},     {"SINTER_CACHE", "0"}, {"SINTER_CXX", "0"},
-      {"SINTER_CACHE_DIR", "0"}, {"SINTER_NUMERICS", "0"}, {"SINTER_CHECK", "0"}};
+TEST_CASE("the values 0 and off switch any setting off") {
+  const std::string off = GENERATE("0", "off");
+  const ScopedEnvironment environment{{"SINTER_LOG", off},       {"SINTER_DUMP", off},
+                                      {"SINTER_CACHE", off},     {"SINTER_CXX", off},
+                                      {"SINTER_CACHE_DIR", off}, {"SINTER_NUMERICS", off},
+                                      {"SINTER_CHECK", off},     {"SINTER_COMPILE_TIMEOUT", off}};
+  CHECK(settings().compile_timeout == 0);
   CHECK(settings().log.empty());
   CHECK(settings().dump.empty());
   CHECK_FALSE(settings().cache);
