@@ -13,9 +13,8 @@ int most_warps(const Kernel& k) {
   int bytes = 0;  // of a thread
   for (const KernelValue& v : k.values) {
     if (v.kind != KernelValue::Kind::reduce) continue;
-    const bool place = ir::reduction_info(v.op).accumulator == ir::Accumulator::index;
     bytes += size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype) +
-             (place ? static_cast<int>(sizeof(std::int64_t)) : 0);
+             (v.finds_place() ? static_cast<int>(sizeof(std::int64_t)) : 0);
   }
   int warps = 16;
   while (warps > 1 && bytes * warps * warp_threads > most_bytes) warps /= 2;

@@ -119,6 +119,10 @@ std::string BodyPrinter::from_stored(const std::string& text, DType t) {
   return is_bool(t) ? fmt::format("to_bool({})", text) : text;
 }
 
+ir::Dim pieces_of(const ir::Dim& n, std::int64_t size) {
+  return n.is_constant() ? ir::Dim((n.value() + size - 1) / size) : n;
+}
+
 std::string type_name(DType t) {
   return is_bool(t) ? "boolean" : std::string(sinter::name(t));
 }

@@ -70,6 +70,9 @@ class BodyPrinter {
   std::map<std::string, bool> made_;
 };
 
+/// How many pieces of that size n elements make, the last one perhaps in part; n itself where it has symbols.
+ir::Dim pieces_of(const ir::Dim& n, std::int64_t size);
+
 /// The C name of a dtype.
 std::string type_name(DType t);
 /// The C name of a dtype's elements in memory: bool is read and written as bytes, since g++ does not

@@ -24,10 +24,6 @@ int factor(const Schedule& s, int axis, Level level) {
   return 0;
 }
 
-ir::Dim ceiling(const ir::Dim& n, std::int64_t divisor) {
-  return n.is_constant() ? ir::Dim((n.value() + divisor - 1) / divisor) : n;
-}
-
 }  // namespace
 
 CppEmitter::CppEmitter(const Kernel& k, const Schedule& s)
@@ -133,7 +129,7 @@ void CppEmitter::open_pieces(KernelSource& source) {
   lines_.add(fmt::format("const index pieces = ({} + {}) / {};", n, width - 1, width));
   along("first", "last", "u % pieces", n, width);
   if (tile_axis_ < 0) {
-    source.units = rows * ceiling(length, width);
+    source.units = rows * pieces_of(length, width);
     source.unit_elements =
         length.is_constant() ? ir::Dim(std::min<std::int64_t>(length.value(), width)) : length;
     lines_.add("const index row = u / pieces;");
@@ -143,7 +139,8 @@ void CppEmitter::open_pieces(KernelSource& source) {
   const int tile_rows = factor(schedule_, tile_axis_, Level::loop);
   const ir::Dim& across = k_.axes[static_cast<std::size_t>(tile_axis_)].extent;
   const std::string n_across = body_.extent(tile_axis_);
-  source.units = rows.divided_by(across).value_or(0) * ceiling(across, tile_rows) * ceiling(length, width);
+  source.units =
+      rows.divided_by(across).value_or(0) * pieces_of(across, tile_rows) * pieces_of(length, width);
   source.unit_elements = tile_rows * width;
   lines_.add(fmt::format("const index tiles = ({} + {}) / {};", n_across, tile_rows - 1, tile_rows));
   along("top", "bottom", "u / pieces % tiles", n_across, tile_rows);
@@ -159,7 +156,7 @@ void CppEmitter::open_units(KernelSource& source) {
     const int inner = kept_.back();
     const std::string n = body_.extent(inner);
     const ir::Dim& length = k_.axes[static_cast<std::size_t>(inner)].extent;
-    source.units = k_.rows().divided_by(length).value_or(0) * ceiling(length, tile_);
+    source.units = k_.rows().divided_by(length).value_or(0) * pieces_of(length, tile_);
     source.unit_elements = k_.row_length() * ir::Dim(tile_);
     place_arrays(source);
     lines_.add(fmt::format("const index tiles = ({} + {}) / {};", n, tile_ - 1, tile_));
@@ -213,7 +210,7 @@ void CppEmitter::print_rows(KernelSource& source) {
 
 void CppEmitter::print_split_rows(KernelSource& source) {
   row_length_ = reduced_.size() == 1 ? body_.extent(reduced_[0]) : body_.length(k_.row_length(), "n_row");
-  const ir::Dim pieces = ceiling(k_.row_length(), split_);
+  const ir::Dim pieces = pieces_of(k_.row_length(), split_);
   const std::string n_pieces = body_.length(pieces, "pieces");
   source.units = k_.rows() * pieces;
   source.unit_elements = split_;
@@ -266,7 +263,7 @@ void CppEmitter::place_arrays(KernelSource& source) {
       array(stored_type_name(value(v).dtype), fmt::format("kept{}", v), size_of(value(v).dtype),
             k_.row_length() * rows);
     if (split_ == 0) continue;
-    const ir::Dim pieces = k_.rows() * ceiling(k_.row_length(), split_);
+    const ir::Dim pieces = k_.rows() * pieces_of(k_.row_length(), split_);
     for (int v : w.folds) {
       array(fold_type(v), fmt::format("part{}", v), size_of(value(value(v).operands[0]).dtype), pieces);
       if (finds_place(v)) array("index", fmt::format("part{}_at", v), 8, pieces);

@@ -47,9 +47,7 @@ class CppEmitter {
   void combine(int value, const Running& a, const Running& b, bool b_is_earlier);
   /// The same for an element that comes after all that the lane holds.
   void append(int value, const Running& lane, const Running& element);
-  bool finds_place(int v) const {
-    return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index;
-  }
+  bool finds_place(int v) const { return value(v).finds_place(); }
   /// How a running value of a reduction is held: bool as bytes, the f32 of max and min as keys, others as
   /// they are.
   bool folds_keys(int v) const;

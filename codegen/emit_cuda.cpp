@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "codegen/access.h"
+#include "codegen/device.h"
 #include "codegen/prelude.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
 
 using Kind = KernelValue::Kind;
-
-namespace {
-constexpr int access_bytes = 16;  // of the widest load or store
-}
 
 CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& target)
     : k_(k), schedule_(s), target_(target), body_(k, lines_), vector_(s.vector), in_row_(k.varies_in_row()) {
@@ -54,7 +51,7 @@ void CudaEmitter::finish(KernelSource& source) {
 void CudaEmitter::print_elements(KernelSource& source) {
   const std::int64_t per_block = std::int64_t{vector_} * schedule_.block_threads;
   const ir::Dim total = k_.rows();
-  source.units = total.is_constant() ? ir::Dim((total.value() + per_block - 1) / per_block) : total;
+  source.units = pieces_of(total, per_block);
   source.unit_elements = per_block;
   lines_.add(fmt::format("const index e = ((index)blockIdx.x * {} + (index)threadIdx.x){};",
                          schedule_.block_threads, vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
@@ -71,13 +68,13 @@ int CudaEmitter::load_access(int v) const {
   const KernelValue& x = value(v);
   if (vector_ == 1 || x.kind != Kind::load || x.guard >= 0 || !is_dense_along(k_, x.address, inner_))
     return 0;
-  return access_elements(k_, x.buffer, x.address, inner_, vector_, access_bytes);
+  return access_elements(k_, x.buffer, x.address, inner_, vector_, describe(target_).vector_bytes);
 }
 
 int CudaEmitter::store_access(int number) const {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
   if (vector_ == 1 || !is_dense_along(k_, s.address, inner_)) return 0;
-  return access_elements(k_, s.buffer, s.address, inner_, vector_, access_bytes);
+  return access_elements(k_, s.buffer, s.address, inner_, vector_, describe(target_).vector_bytes);
 }
 
 std::string CudaEmitter::stored_type(int store) const {

@@ -35,13 +35,16 @@ class CudaEmitter {
   bool adds_rounded(int v) const;
   void add_part(const Walk& walk);
   void open_chunk();
-  bool finds_place(int v) const;
+  bool finds_place(int v) const { return value(v).finds_place(); }
   DType folded(int v) const;
   void declare_fold(int v, const std::string& name);
   /// "name = name op other"; for argmax, values with their places.
   void combine(int v, const std::string& name, const std::string& other, const std::string& other_at);
   void place_thread();
+  void exchange_rows(const std::vector<int>& folds);
   void exchange_columns(const std::vector<int>& folds);
+  /// Shared memory for `elements` running values of a fold.
+  void declare_shared(int v, int elements);
   void exchange(const std::vector<int>& folds);
   void butterfly(int v, int from);
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "codegen/emit_cuda.h"
+#include "codegen/team.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
 namespace {
-constexpr int warp = 32;
+constexpr int warp = warp_threads;
 constexpr int terms_of_level = 64;
 }  // namespace
 
@@ -47,8 +48,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
       }
     }
   rows_ = schedule_.block_threads / team_;
-  const ir::Dim total = k_.rows();
-  source.units = total.is_constant() ? ir::Dim((total.value() + rows_ - 1) / rows_) : total;
+  source.units = pieces_of(k_.rows(), rows_);
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
@@ -186,10 +186,6 @@ void CudaEmitter::print_walk(const Walk& w) {
   exchange(w.folds);
 }
 
-bool CudaEmitter::finds_place(int v) const {
-  return ir::reduction_info(value(v).op).accumulator == ir::Accumulator::index;
-}
-
 DType CudaEmitter::folded(int v) const {
   return value(value(v).operands[0]).dtype;
 }
@@ -222,16 +218,28 @@ void CudaEmitter::butterfly(int v, int from) {
   lines_.close();
 }
 
-/// Every thread of the team gets the row's results: a butterfly within warps, and where a team has several,
-/// one element a warp through shared memory and a butterfly over those; one barrier for all folds.
+/// Every thread of the team gets the row's results.
 void CudaEmitter::exchange(const std::vector<int>& folds) {
-  if (lanes_are_rows_) return exchange_columns(folds);
+  if (lanes_are_rows_)
+    exchange_columns(folds);
+  else
+    exchange_rows(folds);
+  for (int v : folds)
+    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
+                           finds_place(v) ? "_at" : ""));
+}
+
+void CudaEmitter::declare_shared(int v, int elements) {
+  lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, elements));
+  if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, elements));
+}
+
+/// A butterfly within warps, and where a team has several, one element a warp through shared memory and a
+/// butterfly over those; one barrier for all folds.
+void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
   if (const int warps = team_ / warp; warps > 1 && !folds.empty()) {
-    for (int v : folds) {
-      lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, warps));
-      if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, warps));
-    }
+    for (int v : folds) declare_shared(v, warps);
     lines_.open(fmt::format("if (t % {} == 0) {{", warp));
     for (int v : folds) {
       lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", v, warp));
@@ -246,17 +254,13 @@ void CudaEmitter::exchange(const std::vector<int>& folds) {
       butterfly(v, warps / 2);
     }
   }
-  for (int v : folds)
-    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
-                           finds_place(v) ? "_at" : ""));
 }
 
 /// The same where a team has one thread in each warp.
 void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
   if (team_ > 1 && !folds.empty()) {
     for (int v : folds) {
-      lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, team_ * warp));
-      if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, team_ * warp));
+      declare_shared(v, team_ * warp);
       lines_.add(fmt::format("shared{0}[threadIdx.x] = fold{0};", v));
       if (finds_place(v)) lines_.add(fmt::format("shared{0}_at[threadIdx.x] = fold{0}_at;", v));
     }
@@ -274,9 +278,6 @@ void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
       lines_.close();
     }
   }
-  for (int v : folds)
-    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
-                           finds_place(v) ? "_at" : ""));
 }
 
 }  // namespace sinter::codegen

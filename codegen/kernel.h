@@ -49,6 +49,11 @@ struct KernelValue {
   Guard range;
   ir::Dim length;
   ir::Scalar literal;
+
+  /// Whether a reduction reports a place, as argmax does, and so folds values with their places.
+  bool finds_place() const {
+    return kind == Kind::reduce && ir::reduction_info(op).accumulator == ir::Accumulator::index;
+  }
 };
 
 struct KernelStore {
