@@ -1,10 +1,18 @@
 // The printer of the CUDA C++ dialect; codegen/emit_cuda.cpp has kernels and what a thread does with its
-// elements, codegen/emit_cuda_rows.cpp walks over rows and folds.
+// elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_folds.cpp what they fold.
 #pragma once
 
 #include "codegen/emit_body.h"
 
 namespace sinter::codegen {
+
+/// One variable of what a reduction carries along: the running value, or the place where it was found.
+struct FoldPart {
+  std::string name;    // "5", "5_at": in the state "fold" the variable is fold5, fold5_at
+  std::string type;    // in registers
+  std::string stored;  // in memory
+  std::string identity;
+};
 
 class CudaEmitter {
  public:
@@ -35,18 +43,26 @@ class CudaEmitter {
   bool adds_rounded(int v) const;
   void add_part(const Walk& walk);
   void open_chunk();
+  void place_thread();
+
+  // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }
   DType folded(int v) const;
-  void declare_fold(int v, const std::string& name);
-  /// "name = name op other"; for argmax, values with their places.
-  void combine(int v, const std::string& name, const std::string& other, const std::string& other_at);
-  void place_thread();
+  /// What the states of a reduction are made of, and those of several one after the other.
+  std::vector<FoldPart> parts(int v);
+  std::vector<FoldPart> parts(const std::vector<int>& folds);
+  static std::string from_stored(const FoldPart& part, const std::string& text);
+  /// A state that holds nothing yet.
+  void declare_fold(int v, const std::string& state);
+  /// The element at hand joins a state; `place` is its number in the row.
+  void accumulate(int v, const std::string& state, const std::string& place);
+  /// A state joins another.
+  void merge(int v, const std::string& into, const std::string& from);
+  void join(int v, const std::string& state, const std::string& b, const std::string& b_at);
+  void butterfly(int v, int from);
+  void exchange(const std::vector<int>& folds);
   void exchange_rows(const std::vector<int>& folds);
   void exchange_columns(const std::vector<int>& folds);
-  /// Shared memory for `elements` running values of a fold.
-  void declare_shared(int v, int elements);
-  void exchange(const std::vector<int>& folds);
-  void butterfly(int v, int from);
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
   bool is_kept(int v) const;

@@ -1,6 +1,6 @@
 // Rows of the CUDA dialect. The threads of a team share a row: lanes of a warp, or a whole block. Each takes
-// vectors of it in turn; what a walk folds is exchanged by shuffles within warps, then through shared memory
-// where a team has several. Values that later walks need again stay in registers where the schedule says so.
+// vectors of it in turn; what they fold, codegen/emit_cuda_folds.cpp exchanges. Values that later walks need
+// again stay in registers where the schedule says so.
 #include <algorithm>
 
 #include "codegen/emit_cuda.h"
@@ -114,14 +114,12 @@ bool CudaEmitter::adds_rounded(int v) const {
 /// Adds what a thread has folded of one stretch of a long row to what it had. Sums go by two levels in
 /// between, so that none runs over more than a few hundred terms.
 void CudaEmitter::add_part(const Walk& w) {
-  for (int v : w.folds)
-    combine(v, fmt::format("{}{}", adds_rounded(v) ? "few" : "fold", v), fmt::format("part{}", v),
-            fmt::format("part{}_at", v));
-  const auto carry = [&](std::string_view from, std::string_view to) {
+  for (int v : w.folds) merge(v, adds_rounded(v) ? "few" : "fold", "part");
+  const auto carry = [&](const std::string& from, const std::string& to) {
     for (int v : w.folds)
       if (adds_rounded(v)) {
-        combine(v, fmt::format("{}{}", to, v), fmt::format("{}{}", from, v), "");
-        lines_.add(fmt::format("{}{} = {};", from, v, body_.identity(v)));
+        merge(v, to, from);
+        for (const FoldPart& p : parts(v)) lines_.add(fmt::format("{}{} = {};", from, p.name, p.identity));
       }
   };
   if (std::ranges::none_of(w.folds, [&](int v) { return adds_rounded(v); })) return;
@@ -168,9 +166,7 @@ void CudaEmitter::print_walk(const Walk& w) {
   }
   open_chunk();
   visit(w, "[c]", [&] {
-    for (int v : w.folds)
-      combine(v, fmt::format("{}{}", running, v), fmt::format("v{}", value(v).operands[0]),
-              vector_ > 1 ? "f + k" : "f");
+    for (int v : w.folds) accumulate(v, running, vector_ > 1 ? "f + k" : "f");
   });
   lines_.close();
   lines_.close();
@@ -181,103 +177,9 @@ void CudaEmitter::print_walk(const Walk& w) {
   if (sums)
     for (const char* level : {"few", "many"})
       for (int v : w.folds)
-        if (adds_rounded(v)) combine(v, fmt::format("fold{}", v), fmt::format("{}{}", level, v), "");
+        if (adds_rounded(v)) merge(v, "fold", level);
   lines_.close();
   exchange(w.folds);
-}
-
-DType CudaEmitter::folded(int v) const {
-  return value(value(v).operands[0]).dtype;
-}
-
-void CudaEmitter::declare_fold(int v, const std::string& name) {
-  lines_.add(fmt::format("{} {}{} = {};", type_name(folded(v)), name, v, body_.identity(v)));
-  if (finds_place(v)) lines_.add(fmt::format("index {}{}_at = -1;", name, v));
-}
-
-void CudaEmitter::combine(int v, const std::string& a, const std::string& b, const std::string& b_at) {
-  if (!finds_place(v)) {
-    lines_.add(fmt::format("{} = {};", a,
-                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b})));
-    return;
-  }
-  lines_.add(
-      fmt::format("const bool take{0} = {1}_wins({2}, {3}, {4}, {4}_at);", v, name(value(v).op), b, b_at, a));
-  lines_.add(fmt::format("{} = take{} ? {} : {};", a, v, b, a));
-  lines_.add(fmt::format("{}_at = take{} ? {} : {}_at;", a, v, b_at, a));
-}
-
-/// Every lane gets what `2 * from` neighbours hold together.
-void CudaEmitter::butterfly(int v, int from) {
-  if (from == 0) return;
-  lines_.add("#pragma unroll");
-  lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", from));
-  lines_.add(fmt::format("const {} other = shuffle_xor(fold{}, half);", type_name(folded(v)), v));
-  if (finds_place(v)) lines_.add(fmt::format("const index other_at = shuffle_xor(fold{}_at, half);", v));
-  combine(v, fmt::format("fold{}", v), "other", "other_at");
-  lines_.close();
-}
-
-/// Every thread of the team gets the row's results.
-void CudaEmitter::exchange(const std::vector<int>& folds) {
-  if (lanes_are_rows_)
-    exchange_columns(folds);
-  else
-    exchange_rows(folds);
-  for (int v : folds)
-    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
-                           finds_place(v) ? "_at" : ""));
-}
-
-void CudaEmitter::declare_shared(int v, int elements) {
-  lines_.add(fmt::format("__shared__ {} shared{}[{}];", stored_type_name(folded(v)), v, elements));
-  if (finds_place(v)) lines_.add(fmt::format("__shared__ index shared{}_at[{}];", v, elements));
-}
-
-/// A butterfly within warps, and where a team has several, one element a warp through shared memory and a
-/// butterfly over those; one barrier for all folds.
-void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
-  for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
-  if (const int warps = team_ / warp; warps > 1 && !folds.empty()) {
-    for (int v : folds) declare_shared(v, warps);
-    lines_.open(fmt::format("if (t % {} == 0) {{", warp));
-    for (int v : folds) {
-      lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", v, warp));
-      if (finds_place(v)) lines_.add(fmt::format("shared{0}_at[t / {1}] = fold{0}_at;", v, warp));
-    }
-    lines_.close();
-    lines_.add("sync_block();");
-    for (int v : folds) {
-      lines_.add(fmt::format("fold{} = {};", v,
-                             BodyPrinter::from_stored(fmt::format("shared{}[t % {}]", v, warps), folded(v))));
-      if (finds_place(v)) lines_.add(fmt::format("fold{0}_at = shared{0}_at[t % {1}];", v, warps));
-      butterfly(v, warps / 2);
-    }
-  }
-}
-
-/// The same where a team has one thread in each warp.
-void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
-  if (team_ > 1 && !folds.empty()) {
-    for (int v : folds) {
-      declare_shared(v, team_ * warp);
-      lines_.add(fmt::format("shared{0}[threadIdx.x] = fold{0};", v));
-      if (finds_place(v)) lines_.add(fmt::format("shared{0}_at[threadIdx.x] = fold{0}_at;", v));
-    }
-    lines_.add("sync_block();");
-    for (int v : folds) {
-      lines_.add(fmt::format(
-          "fold{} = {};", v,
-          BodyPrinter::from_stored(fmt::format("shared{}[threadIdx.x % {}]", v, warp), folded(v))));
-      if (finds_place(v)) lines_.add(fmt::format("fold{0}_at = shared{0}_at[threadIdx.x % {1}];", v, warp));
-      lines_.open(fmt::format("for (int at = (int)threadIdx.x % {0} + {0}; at < {1}; at += {0}) {{", warp,
-                              team_ * warp));
-      combine(v, fmt::format("fold{}", v),
-              BodyPrinter::from_stored(fmt::format("shared{}[at]", v), folded(v)),
-              fmt::format("shared{}_at[at]", v));
-      lines_.close();
-    }
-  }
 }
 
 }  // namespace sinter::codegen

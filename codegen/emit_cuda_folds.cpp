@@ -1,0 +1,130 @@
+// Folds of the CUDA dialect: what a reduction carries along, how an element or another thread's part joins
+// it, and how threads that share a row exchange theirs: by shuffles within warps, then through shared memory
+// where a team has several.
+//
+// A reduction v has one state per name: the state "fold" of reduction 5 is the variables fold5 and, where it
+// reports a place, fold5_at. Exchanges move a state part by part and join states by `merge`, whatever they
+// are made of.
+#include <algorithm>
+
+#include "codegen/emit_cuda.h"
+#include "codegen/team.h"
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+namespace {
+constexpr int warp = warp_threads;
+}  // namespace
+
+DType CudaEmitter::folded(int v) const {
+  return value(value(v).operands[0]).dtype;
+}
+
+std::vector<FoldPart> CudaEmitter::parts(int v) {
+  std::vector<FoldPart> parts;
+  parts.push_back(
+      {fmt::format("{}", v), type_name(folded(v)), stored_type_name(folded(v)), body_.identity(v)});
+  if (finds_place(v)) parts.push_back({fmt::format("{}_at", v), "index", "index", "-1"});
+  return parts;
+}
+
+std::vector<FoldPart> CudaEmitter::parts(const std::vector<int>& folds) {
+  std::vector<FoldPart> all;
+  for (int v : folds)
+    for (FoldPart& p : parts(v)) all.push_back(std::move(p));
+  return all;
+}
+
+std::string CudaEmitter::from_stored(const FoldPart& part, const std::string& text) {
+  return part.type == part.stored ? text : fmt::format("to_bool({})", text);
+}
+
+void CudaEmitter::declare_fold(int v, const std::string& state) {
+  for (const FoldPart& p : parts(v))
+    lines_.add(fmt::format("{} {}{} = {};", p.type, state, p.name, p.identity));
+}
+
+void CudaEmitter::accumulate(int v, const std::string& state, const std::string& place) {
+  join(v, state, fmt::format("v{}", value(v).operands[0]), place);
+}
+
+void CudaEmitter::merge(int v, const std::string& into, const std::string& from) {
+  join(v, into, fmt::format("{}{}", from, v), fmt::format("{}{}_at", from, v));
+}
+
+void CudaEmitter::join(int v, const std::string& state, const std::string& b, const std::string& b_at) {
+  const std::string a = fmt::format("{}{}", state, v);
+  if (!finds_place(v)) {
+    lines_.add(fmt::format("{} = {};", a,
+                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b})));
+    return;
+  }
+  lines_.add(
+      fmt::format("const bool take{0} = {1}_wins({2}, {3}, {4}, {4}_at);", v, name(value(v).op), b, b_at, a));
+  lines_.add(fmt::format("{0} = take{1} ? {2} : {0};", a, v, b));
+  lines_.add(fmt::format("{0}_at = take{1} ? {2} : {0}_at;", a, v, b_at));
+}
+
+/// Every lane gets what `2 * from` neighbours hold together.
+void CudaEmitter::butterfly(int v, int from) {
+  if (from == 0) return;
+  lines_.add("#pragma unroll");
+  lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", from));
+  for (const FoldPart& p : parts(v))
+    lines_.add(fmt::format("const {0} other{1} = shuffle_xor(fold{1}, half);", p.type, p.name));
+  merge(v, "fold", "other");
+  lines_.close();
+}
+
+/// Every thread of the team gets the row's results.
+void CudaEmitter::exchange(const std::vector<int>& folds) {
+  if (lanes_are_rows_)
+    exchange_columns(folds);
+  else
+    exchange_rows(folds);
+  for (int v : folds)
+    lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
+                           finds_place(v) ? "_at" : ""));
+}
+
+/// A butterfly within warps, and where a team has several, one element a warp through shared memory and a
+/// butterfly over those; one barrier for all folds.
+void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
+  for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
+  const int warps = team_ / warp;
+  if (warps <= 1 || folds.empty()) return;
+  const std::vector<FoldPart> all = parts(folds);
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, warps));
+  lines_.open(fmt::format("if (t % {} == 0) {{", warp));
+  for (const FoldPart& p : all) lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", p.name, warp));
+  lines_.close();
+  lines_.add("sync_block();");
+  for (const FoldPart& p : all)
+    lines_.add(
+        fmt::format("fold{} = {};", p.name, from_stored(p, fmt::format("shared{}[t % {}]", p.name, warps))));
+  for (int v : folds) butterfly(v, warps / 2);
+}
+
+/// The same where a team has one thread in each warp.
+void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
+  if (team_ <= 1 || folds.empty()) return;
+  const std::vector<FoldPart> all = parts(folds);
+  for (const FoldPart& p : all) {
+    lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, team_ * warp));
+    lines_.add(fmt::format("shared{0}[threadIdx.x] = fold{0};", p.name));
+  }
+  lines_.add("sync_block();");
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("fold{} = {};", p.name,
+                           from_stored(p, fmt::format("shared{}[threadIdx.x % {}]", p.name, warp))));
+  lines_.open(
+      fmt::format("for (int at = (int)threadIdx.x % {0} + {0}; at < {1}; at += {0}) {{", warp, team_ * warp));
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("const {} other{} = {};", p.type, p.name,
+                           from_stored(p, fmt::format("shared{}[at]", p.name))));
+  for (int v : folds) merge(v, "fold", "other");
+  lines_.close();
+}
+
+}  // namespace sinter::codegen
