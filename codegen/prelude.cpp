@@ -76,9 +76,9 @@ Part part_of(std::string_view file) {
                                     : Part::rest;
 }
 
-/// Threads work together on a GPU alone.
+/// What the files host_*.inc are twins of, threads that work together for one, is there on a GPU alone.
 bool serves(std::string_view file, Backend backend) {
-  return backend == Backend::cuda || (part_of(file) != Part::cuda && file != "host_group.inc");
+  return backend == Backend::cuda || (part_of(file) != Part::cuda && !file.starts_with("host_"));
 }
 
 /// A paragraph of the prelude, and the names it defines.

@@ -47,7 +47,31 @@ std::string cuda_kernels() {
     text += fmt::format("ENTRY void from_{0}({0}* x) {{ *x = shuffle_down(*x, 1) + shuffle_from(*x, 2); }}\n",
                         name(t));
   text += "ENTRY void wait() { sync_warp(); sync_block(); }\n";
+  text +=
+      "ENTRY void last(uint32* counter, f32* x) { if (arrive_last(counter, 8)) *x = "
+      "*dynamic_shared<f32>(64); }\n";
+  for (DType t : all_dtypes)
+    text += fmt::format(
+        "ENTRY void stream_{0}({0}* to, const {0}* from) {{ const vec<{0}, 16> x = load_vec<1, 16>(from); "
+        "store_streaming<1>(to, x); store_streaming<2>(to, x); }}\n",
+        name(t));
   return kernels_of_every_operation() + "namespace sinter {\n" + text + "}\n";
+}
+
+/// What is there from sm_90 on.
+std::string hopper_kernels() {
+  std::string text =
+      "ENTRY void copy(f32* to, const f32* from) { bulk_barrier* bar = dynamic_shared<bulk_barrier>(); "
+      "f32* row = dynamic_shared<f32>(128); bulk_prefetch(from + 64, 256); bulk_init(bar); bulk_load(row, "
+      "from, "
+      "256, bar); sync_block(); bulk_wait(bar, 0); *to = *row; }\n";
+  for (DType t : all_dtypes)
+    text += fmt::format(
+        "ENTRY void pass_{0}({0}* x) {{ cluster_arrive(); cluster_wait(); "
+        "store_to_block(dynamic_shared<{0}>(), "
+        "cluster_rank() ^ 1, *x); cluster_arrive(); cluster_wait(); *x = *dynamic_shared<{0}>(); }}\n",
+        name(t));
+  return "namespace sinter {\n" + text + "}\n";
 }
 
 /// Compiles a source; what the compiler said.
@@ -60,7 +84,8 @@ std::string compile(const std::vector<std::string>& compiler, const std::string&
 }
 
 std::vector<std::string> host_compiler() {
-  return {SINTER_TEST_CXX, "-std=c++20", "-Wall", "-Wextra", "-Wno-unused-parameter", "-O1", "-c"};
+  return {SINTER_TEST_CXX,         "-std=c++20",           "-Wall", "-Wextra",
+          "-Wno-unused-parameter", "-Wno-unknown-pragmas", "-O1",   "-c"};
 }
 
 TEST_CASE("the whole prelude compiles for the host without a warning") {
@@ -70,7 +95,7 @@ TEST_CASE("the whole prelude compiles for the host without a warning") {
 }
 
 TEST_CASE("the prelude of CUDA kernels compiles without CUDA too") {
-  const std::string kernels = cuda_kernels();
+  const std::string kernels = cuda_kernels() + hopper_kernels();
   CHECK(compile(host_compiler(), "#define ENTRY extern \"C\"\n" + prelude(kernels, Backend::cuda) + kernels,
                 "all.cpp") == "");
 }
@@ -147,12 +172,14 @@ TEST_CASE("g++ turns every f32 function into vector instructions") {
 TEST_CASE("the whole prelude compiles for NVIDIA's architectures, oldest and newest") {
   const std::string nvcc = runtime::find_program("nvcc");
   if (nvcc.empty()) SINTER_SKIP("no nvcc on PATH");
-  const std::string kernels = cuda_kernels();
-  const std::string source =
-      "#define ENTRY extern \"C\" __global__\n" + prelude(kernels, Backend::cuda) + kernels;
-  for (const char* arch : {"sm_75", "sm_90a"})
+  for (const char* arch : {"sm_75", "sm_90a"}) {
+    const bool hopper = std::string_view(arch) == "sm_90a";
+    const std::string kernels = cuda_kernels() + (hopper ? hopper_kernels() : "");
+    const std::string source =
+        "#define ENTRY extern \"C\" __global__\n" + prelude(kernels, Backend::cuda) + kernels;
     CHECK(compile({nvcc, "-std=c++17", "-fmad=false", "-cubin", fmt::format("-arch={}", arch)}, source,
                   "all.cu") == "");
+  }
 }
 
 }  // namespace
