@@ -36,6 +36,8 @@ struct KernelSource {
   int param_bytes = 0;
   int index_bytes = 8;
   ir::Dim units;          // independent pieces: elements, blocks of elements, or rows; grid size on CUDA
+  int shared_bytes = 0;   // on CUDA: of a block, which the launch gives it beside what the text declares
+  int cluster = 1;        // on CUDA: blocks that work together; divides the units
   ir::Dim unit_elements;  // elements of the domain in one piece
   std::vector<ScratchArray>
       scratch;                  // working memory: one array after the other, each at a multiple of 64 bytes

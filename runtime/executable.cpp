@@ -103,6 +103,8 @@ Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel
     fail<UnsupportedError>("kernel {}: needs {} blocks, and a launch has {} at most; split the tensor",
                            source.name, step.launch.units, most_blocks);
   step.launch.block_threads = source.schedule.block_threads;
+  step.launch.shared_bytes = source.shared_bytes;
+  step.launch.cluster = source.cluster;
   step.launch.grain = grain_of(step.launch.units, source.unit_elements.value());
   for (const codegen::ScratchArray& array : source.scratch)
     step.launch.scratch_bytes +=

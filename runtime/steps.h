@@ -17,6 +17,8 @@ struct KernelLaunch {
   std::int64_t units = 0;             // independent pieces; blocks of threads on CUDA
   std::int64_t grain = 1;             // pieces that one task takes; on the CPU
   int block_threads = 1;              // on CUDA
+  int shared_bytes = 0;               // of a block, beside what the kernel declares; on CUDA
+  int cluster = 1;                    // blocks that work together, which divides the units; on CUDA
   std::size_t scratch_bytes = 0;      // working memory; on the CPU
   bool shared_scratch = false;        // one for all threads
   int phases = 1, phase_offset = -1;  // -1: the kernel does not ask for the phase

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/allocator.h"
+#include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/device.h"
 
@@ -59,6 +60,8 @@ class CudaDevice final : public Device {
 
  private:
   [[noreturn]] void fail(cudaError_t error, const char* doing);
+  void allow_shared_memory(const KernelLaunch& launch, const CudaKernel& kernel);
+  void allow_cluster(const KernelLaunch& launch, const CudaKernel& kernel);
 
   class Memory final : public BlockSource {
    public:

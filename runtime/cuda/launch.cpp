@@ -23,12 +23,73 @@ class Range {
 
 }  // namespace
 
+namespace {
+
+/// How many blocks make a cluster on any GPU that has them; more are asked for by name.
+constexpr int portable_cluster = 8;
+
+/// What a launch of a cluster says beyond the rest. It points to itself.
+struct ClusterConfig {
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+
+  ClusterConfig(const KernelLaunch& launch, cudaStream_t stream) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+    config.gridDim = dim3(static_cast<unsigned>(launch.units));
+    config.blockDim = dim3(static_cast<unsigned>(launch.block_threads));
+    config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  ClusterConfig(const ClusterConfig&) = delete;
+  ClusterConfig& operator=(const ClusterConfig&) = delete;
+};
+
+}  // namespace
+
+void CudaDevice::allow_shared_memory(const KernelLaunch& launch, const CudaKernel& kernel) {
+  if (launch.shared_bytes == 0) return;
+  int most = 0;
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal()), launch.name);
+  most -= kernel.shared_bytes();
+  if (launch.shared_bytes > most)
+    sinter::fail<DeviceError>(
+        "kernel {}: is launched with {} bytes of shared memory a block beside {} of its own, and {} has {} "
+        "for it",
+        launch.name, launch.shared_bytes, kernel.shared_bytes(), name(), most);
+  // All that there is: another program may launch the same kernel with more than this one.
+  check(cudaFuncSetAttribute(kernel.function(), cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        launch.name);
+}
+
+void CudaDevice::allow_cluster(const KernelLaunch& launch, const CudaKernel& kernel) {
+  if (launch.cluster == 1) return;
+  if (launch.cluster > portable_cluster)
+    check(cudaFuncSetAttribute(kernel.function(), cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          launch.name);
+  const ClusterConfig cluster(launch, nullptr);
+  int at_once = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveClusters(&at_once, kernel.function(), &cluster.config);
+  if (error != cudaSuccess) cudaGetLastError();  // so that no later call finds it
+  check_work(error, launch.name);
+  if (error != cudaSuccess || at_once == 0)
+    sinter::fail<DeviceError>(
+        "kernel {}: is launched in clusters of {} blocks of {} threads and {} bytes of shared memory, and {} "
+        "has no room for one",
+        launch.name, launch.cluster, launch.block_threads, launch.shared_bytes, name());
+}
+
 void CudaDevice::check_kernel(const KernelLaunch& launch, const LoadedKernel& kernel) {
   const auto& loaded = static_cast<const CudaKernel&>(kernel);
   if (launch.block_threads > loaded.max_block_threads())
     sinter::fail<DeviceError>(
         "kernel {}: is launched with {} threads a block, and {} allows {}: each thread takes {} registers",
         launch.name, launch.block_threads, name(), loaded.max_block_threads(), loaded.registers());
+  const DeviceScope scope(*this);
+  allow_shared_memory(launch, loaded);
+  allow_cluster(launch, loaded);
 }
 
 void CudaDevice::run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
@@ -38,9 +99,15 @@ void CudaDevice::run_kernel(const KernelLaunch& launch, const LoadedKernel& kern
   const Range range(launch.name);
   void* arguments[] = {params.data()};
   note_launch(launch.name);
-  check(cudaLaunchKernel(static_cast<const CudaKernel&>(kernel).function(),
-                         dim3(static_cast<unsigned>(launch.units)),
-                         dim3(static_cast<unsigned>(launch.block_threads)), arguments, 0, stream_handle()),
+  const void* const function = static_cast<const CudaKernel&>(kernel).function();
+  if (launch.cluster > 1) {
+    const ClusterConfig cluster(launch, stream_handle());
+    check(cudaLaunchKernelExC(&cluster.config, function, arguments), launch.name);
+    return;
+  }
+  check(cudaLaunchKernel(function, dim3(static_cast<unsigned>(launch.units)),
+                         dim3(static_cast<unsigned>(launch.block_threads)), arguments,
+                         static_cast<std::size_t>(launch.shared_bytes), stream_handle()),
         launch.name);
 }
 
