@@ -1,5 +1,5 @@
 // The workloads of the suite: one table, in which each is its inputs and a formula over them in the public
-// API.
+// API. Its parts are in the files that parts.h names.
 #pragma once
 
 #include <sinter/sinter.h>
@@ -35,6 +35,8 @@ struct Workload {
   std::function<std::vector<Input>(const Parameters&)> inputs;
   std::function<Tensors(const Tensors&, const Parameters&)> formula;
   ByHand by_hand = nullptr;
+  /// Bytes that must move, where those are not every input and every output once.
+  double (*bytes)(const Tensors& inputs, const Tensors& outputs) = nullptr;
 };
 
 const std::vector<Workload>& workloads();

@@ -41,12 +41,9 @@ sinter_add_tests(cuda_on_cpu SOURCES
 )
 target_link_libraries(test_cuda_on_cpu PRIVATE sinter_cuda_on_cpu)
 if(SINTER_BUILD_SAMPLES)
-  target_sources(test_cuda_on_cpu PRIVATE
-    cuda_on_cpu/workloads_test.cpp
-    ../samples/suite/parameters.cpp
-    ../samples/suite/workloads.cpp)
-  set_source_files_properties(../samples/suite/parameters.cpp ../samples/suite/workloads.cpp
-    PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  include(${PROJECT_SOURCE_DIR}/samples/suite/sources.cmake)
+  target_sources(test_cuda_on_cpu PRIVATE cuda_on_cpu/workloads_test.cpp ${SINTER_SUITE_SOURCES})
+  set_source_files_properties(${SINTER_SUITE_SOURCES} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   target_link_libraries(test_cuda_on_cpu PRIVATE sinter_by_hand)
 endif()
 

@@ -26,11 +26,34 @@ const std::vector<std::string> targets{"cpu", "cuda"};
 
 TEST_CASE("list names every workload of the suite once") {
   const std::vector<std::string> names = workload_names();
-  const std::vector<std::string> wanted{
-      "gelu",        "gelu_erf",       "silu",    "swiglu",      "bias_gelu",     "softmax",
-      "log_softmax", "layernorm",      "rmsnorm", "add_rmsnorm", "cross_entropy", "column_sum",
-      "sum",         "add_transposed", "adamw",   "matmul",      "linear_gelu",   "layernorm_linear_gelu",
-      "mlp",         "cdist",          "chain"};
+  const std::vector<std::string> wanted{"gelu",
+                                        "gelu_erf",
+                                        "silu",
+                                        "swiglu",
+                                        "bias_gelu",
+                                        "softmax",
+                                        "log_softmax",
+                                        "layernorm",
+                                        "rmsnorm",
+                                        "add_rmsnorm",
+                                        "cross_entropy",
+                                        "column_sum",
+                                        "sum",
+                                        "add_transposed",
+                                        "adamw",
+                                        "matmul",
+                                        "linear_gelu",
+                                        "layernorm_linear_gelu",
+                                        "mlp",
+                                        "cdist",
+                                        "chain",
+                                        "layernorm_backward",
+                                        "rmsnorm_backward",
+                                        "sum_and_sumsq",
+                                        "permute0213",
+                                        "nchw_to_nhwc",
+                                        "embedding",
+                                        "adamw_many"};
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
   for (const std::string& name : wanted) {
     INFO(name);
@@ -69,9 +92,10 @@ TEST_CASE("explain says what runs, in words and as JSON") {
 }
 
 TEST_CASE("what needs one pass over memory is one kernel on either target") {
-  const std::string what = GENERATE("gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "softmax",
-                                    "log_softmax", "layernorm", "rmsnorm", "add_rmsnorm", "cross_entropy",
-                                    "adamw", "add_transposed", "column_sum", "sum", "chain");
+  const std::string what =
+      GENERATE("gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "softmax", "log_softmax", "layernorm",
+               "rmsnorm", "add_rmsnorm", "cross_entropy", "adamw", "add_transposed", "column_sum", "sum",
+               "chain", "sum_and_sumsq", "permute0213", "nchw_to_nhwc", "embedding");
   for (const std::string& target : targets)
     for (const char* dtype : {"f32", "bf16", "f16"}) {
       INFO(what << " for " << target << " in " << dtype);
