@@ -14,11 +14,15 @@
 //  - what cannot join is stored and read again, unless computing it again is cheaper (cast, scale, mask);
 //  - at last, groups over one domain that read the same memory join, even if neither needs the other.
 //
+// With SINTER_FUSION=elementwise, nodes that are not elementwise stay alone in their groups, but for casts of
+// what they read and give.
+//
 // Each refusal is kept with its reason. The walk looks at each edge once, and searches for paths only among
 // groups that can depend on nodes as late as those of the two, so it is near linear.
 #include <algorithm>
 
 #include "ir/base/check.h"
+#include "ir/base/settings.h"
 #include "passes/fuser.h"
 
 namespace sinter::passes {
@@ -38,6 +42,7 @@ Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const Product
 Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library)
     : g_(graph),
       library_(library),
+      elementwise_only_(settings().fusion == "elementwise"),
       computed_(graph.size()),
       users_(graph.size()),
       cost_(graph.size(), 1 << 20),
@@ -149,7 +154,7 @@ void Fuser::visit(Value node) {
     if (refused.empty()) continue;
     for (const Edge& e : own) {
       const Value s = e.trace->source;
-      if (cost_[s.id] <= budget_.cheap_flops && leaves_[s.id] <= budget_.cheap_leaves)
+      if (is_copied(s, groups_[static_cast<std::size_t>(find(group))]))
         copy_into(s, find(group));
       else {
         read_stored(find(group), s);
@@ -167,6 +172,7 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   group.nodes = {node};
   group.first = group.last = group.horizon = node.id;
   const bool reduction = ir::is_reduction(op);
+  group.alone = elementwise_only_ && !ir::is_elementwise(op);
   group.written = reduction ? g_.shape(g_.operands(node)[0]) : g_.shape(node);
   group.has_reduction = reduction;
   group.reductions = reduction;
@@ -228,6 +234,12 @@ void Fuser::raise_horizon(int group, std::uint32_t node) {
     g.horizon = node;
     pending.insert(pending.end(), g.readers.begin(), g.readers.end());
   }
+}
+
+/// Whether a value is computed again where it is needed, rather than stored.
+bool Fuser::is_copied(Value v, const Building& into) const {
+  if (into.alone) return g_.op(v) == Op::cast && cost_[v.id] <= ir::elementwise_info(Op::cast).flops;
+  return cost_[v.id] <= budget_.cheap_flops && leaves_[v.id] <= budget_.cheap_leaves;
 }
 
 void Fuser::copy_into(Value v, int group) {

@@ -13,6 +13,7 @@ std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& 
   const int target = group_of(consumer);
   Building &from = groups_[static_cast<std::size_t>(producer)],
            &to = groups_[static_cast<std::size_t>(target)];
+  if (stays_alone(from, to)) return "SINTER_FUSION=elementwise fuses elementwise operations only";
   if (std::string reason = over_budget(from, to); !reason.empty()) return reason;
   if (!from.has_reduction && !to.has_reduction && ends_chain(from, consumer))
     return "a long chain is cut here, so that kernels stay small";
@@ -24,6 +25,11 @@ std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& 
   std::string reason = unify(producer, consumer, edges);
   if (reason.empty()) return reason;
   return inline_moved(producer, consumer, edges).empty() ? "" : reason;
+}
+
+bool Fuser::stays_alone(const Building& producer, const Building& consumer) const {
+  if (!producer.alone && !consumer.alone) return false;
+  return consumer.alone || consumer.nodes.size() > 1 || g_.op(consumer.nodes[0]) != Op::cast;
 }
 
 std::string Fuser::over_budget(const Building& a, const Building& b) const {
@@ -202,6 +208,7 @@ void Fuser::absorb(int a, int b) {
   append(large->sources, small->sources);
   large->readers.insert(large->readers.end(), small->readers.begin(), small->readers.end());
   small->readers = {};
+  large->alone = large->alone || small->alone;
   large->reductions += small->reductions;
   large->first = std::min(large->first, small->first);
   large->last = std::max(large->last, small->last);

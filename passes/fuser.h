@@ -42,6 +42,7 @@ class Fuser {
     std::vector<bool> reduced;       // per axis of the domain
     ir::Shape written;               // the domain as the user wrote it, with axes of length 1
     bool has_reduction = false;
+    bool alone = false;  // joins no others but casts, by SINTER_FUSION=elementwise
     int reductions = 0;
     std::vector<int> readers;             // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node
@@ -67,6 +68,7 @@ class Fuser {
   int start_group(ir::Value node, const std::vector<Edge>& edges);
   void read_stored(int group, ir::Value source);
   void raise_horizon(int group, std::uint32_t node);
+  bool is_copied(ir::Value v, const Building& into) const;
   void copy_into(ir::Value v, int group);
   int find(int group);
   int group_of(ir::Value v) { return find(group_of_[v.id]); }
@@ -75,6 +77,7 @@ class Fuser {
   std::string merge(int producer, ir::Value consumer, const std::vector<Edge>& edges);
   std::string unify(int producer, ir::Value consumer, const std::vector<Edge>& edges);
   std::string inline_moved(int producer, ir::Value consumer, const std::vector<Edge>& edges);
+  bool stays_alone(const Building& producer, const Building& consumer) const;
   bool ends_chain(const Building& chain, ir::Value next) const;
   std::string over_budget(const Building& a, const Building& b) const;
   bool reads_stored(const Building& reader, int producer);
@@ -100,6 +103,7 @@ class Fuser {
 
   const ir::Graph& g_;
   const ProductLibrary library_;
+  const bool elementwise_only_;
   FusionBudget budget_;
   std::vector<bool> computed_;  // what a group computes, and movements whose result must be stored
   std::vector<AxisTrace> traces_;

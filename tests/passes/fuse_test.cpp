@@ -5,6 +5,7 @@
 #include "ir/build.h"
 #include "ir/parse.h"
 #include "tests/catch.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter;
 using passes::fuse;
@@ -199,4 +200,39 @@ TEST_CASE("a long chain is cut, and a group grown by later nodes closes no cycle
   const Partition p = fuse(g);
   CHECK(p.groups.size() > 100);
   for (const passes::Group& group : p.groups) CHECK(group.nodes.size() <= 256);
+}
+
+TEST_CASE(
+    "elementwise fusion alone leaves reductions and gathers to themselves, with the casts beside them") {
+  const testing::ScopedEnvironment environment{{"SINTER_FUSION", "elementwise"}};
+  const Partition softmax = fuse_text(R"(graph @softmax(%x: bf16[8, 64]) {
+    %0 = cast(%x, dtype=f32)
+    %1 = max(%0, axes=[1], keepdims=true)
+    %2 = sub(%0, %1)
+    %3 = exp(%2)
+    %4 = sum(%3, axes=[1], keepdims=true)
+    %5 = div(%3, %4)
+    %6 = cast(%5, dtype=bf16)
+    return %6
+  })");
+  REQUIRE(kernels(softmax) == 4);
+  CHECK(softmax.groups[0].nodes.size() == 2);  // cast, max
+  CHECK(softmax.groups[1].nodes.size() == 3);  // cast, sub, exp
+  CHECK(softmax.groups[2].nodes.size() == 1);  // sum
+  CHECK(softmax.groups[3].nodes.size() == 2);  // div, cast
+  CHECK(has_reason(softmax, "SINTER_FUSION=elementwise"));
+  CHECK(kernels(fuse_text(R"(graph @sums(%x: bf16[8, 64]) {
+    %0 = cast(%x, dtype=f32)
+    %1 = sum(%0, axes=[0])
+    %2 = cast(%1, dtype=bf16)
+    %3 = mul(%0, %0)
+    %4 = sum(%3, axes=[0])
+    return %2, %4
+  })")) == 3);
+  CHECK(kernels(fuse_text(R"(graph @rows(%x: f32[8, 64], %i: int64[4]) {
+    %0 = exp(%x)
+    %1 = take(%0, %i, axis=0)
+    %2 = tanh(%1)
+    return %2
+  })")) == 3);
 }
