@@ -27,6 +27,24 @@ struct KernelBuffer {
   int alignment = 64;  // bytes that divide the address of the buffer's first element
 };
 
+/// What a sum's terms are multiplied by where a value `row`, the same for the whole row, changes:
+/// op(coefficient (row after - row before)), op exp or exp2.
+struct Rescaling {
+  int row;
+  ir::Op op;
+  passes::MathForm form;
+  // The coefficient: values that are the same for the whole row, whatever the leader's result is.
+  bool negative = false;
+  std::vector<int> factors, divisors;
+  bool operator==(const Rescaling&) const = default;
+};
+
+/// How a reduction can be folded along with another, its leader, on whose result it depends.
+struct Join {
+  int leader = -1;  // none
+  std::vector<Rescaling> rescaling;  // all of them
+};
+
 struct KernelValue {
   enum class Kind : std::uint8_t {
     load,     // buffer, address; where guard is a value: only if that is true, else zero
@@ -49,6 +67,7 @@ struct KernelValue {
   Guard range;
   ir::Dim length;
   ir::Scalar literal;
+  Join join;  // reduce
 
   /// Whether a reduction reports a place, as argmax does, and so folds values with their places.
   bool finds_place() const {
@@ -70,6 +89,7 @@ struct Kernel {
   std::vector<KernelValue> values;
   std::vector<KernelStore> stores;
   ir::Facts facts;  // about the symbols in lengths
+  std::vector<std::string> apart;  // why reductions that need another's result are not folded along with it
   /// Folds must run in an order that nothing but the count of elements decides, so that fused and eager
   /// programs agree in bits. On the CPU they always do.
   bool fixed_fold_order = false;

@@ -88,6 +88,7 @@ std::string Schedule::str() const {
   if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
+  for (int v : joined) text += fmt::format("; v{} folded along", v);
   return text;
 }
 

@@ -7,19 +7,26 @@ namespace {
 
 using Kind = KernelValue::Kind;
 
+constexpr int costly = 8;  // instructions; a function such as exp
+
 class Stager {
  public:
-  Stager(const Kernel& k, const std::function<bool(int)>& keep)
-      : k_(k), keep_(keep), in_row_(k.varies_in_row()) {
+  Stager(const Kernel& k, const std::function<bool(int)>& keep, const std::vector<int>& joined)
+      : k_(k), keep_(keep), joined_(joined), in_row_(k.varies_in_row()) {
     find_depths();
   }
 
   Staging run() {
     Staging s;
-    int walks = 0;
+    int depth = 0;
     for (std::size_t i = 0; i < k_.values.size(); ++i)
-      if (k_.values[i].kind == Kind::reduce) walks = std::max(walks, depth_[i]);
-    for (int w = 0; w < walks; ++w) s.walks.push_back(walk(w));
+      if (k_.values[i].kind == Kind::reduce) depth = std::max(depth, depth_[i]);
+    for (int d = 0; d < depth; ++d) {
+      first_walk_.push_back(s.walks.size());
+      s.walks.push_back(walk(d, false));
+      if (Walk more = walk(d, true); !more.folds.empty()) s.walks.push_back(std::move(more));
+    }
+    first_walk_.push_back(s.walks.size());
     place_stores(s);
     place_row_values(s);
     mark_kept(s);
@@ -27,13 +34,26 @@ class Stager {
   }
 
  private:
+  bool is_joined(int v) const { return std::ranges::find(joined_, v) != joined_.end(); }
+
   void find_depths() {
     depth_.assign(k_.values.size(), 0);
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
       for_each_operand(k_, static_cast<int>(i),
                        [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
-      if (k_.values[i].kind == Kind::reduce) ++depth_[i];
+      if (k_.values[i].kind == Kind::reduce && !is_joined(static_cast<int>(i))) ++depth_[i];
     }
+  }
+
+  /// Whether a value that an earlier walk has computed is there for this one. A walk that continues another
+  /// finds the stretch as that one has left it.
+  bool found(const Walk& w, int v) const {
+    const auto in = [&](const std::vector<int>& values) {
+      return std::ranges::find(values, v) != values.end();
+    };
+    const KernelValue& x = k_.values[static_cast<std::size_t>(v)];
+    if (w.continues && in(continued_) && (x.kind == Kind::load || flops(x) >= costly)) return true;
+    return keep_(v) && in(computed_before_);
   }
 
   /// Adds to a walk what its roots need: values at each element that no earlier walk has kept.
@@ -42,10 +62,11 @@ class Stager {
     while (!roots.empty()) {
       const int v = roots.back();
       roots.pop_back();
+      if (w.continues && !in_row_[static_cast<std::size_t>(v)]) add_running(w, v);
       if (!in_row_[static_cast<std::size_t>(v)] || std::ranges::find(seen, v) != seen.end() ||
           std::ranges::find(w.restored, v) != w.restored.end())
         continue;
-      if (keep_(v) && std::ranges::find(computed_before_, v) != computed_before_.end()) {
+      if (found(w, v)) {
         w.restored.push_back(v);
         continue;
       }
@@ -54,18 +75,42 @@ class Stager {
     }
     std::ranges::sort(w.values);
     std::ranges::sort(w.restored);
+    std::ranges::sort(w.row_values);
   }
 
-  Walk walk(int number) {
+  /// What a row's value becomes with the folds so far.
+  void add_running(Walk& w, int root) {
+    const int level = depth_[static_cast<std::size_t>(w.folds[0])];
+    std::vector<int> stack{root};
+    while (!stack.empty()) {
+      const int v = stack.back();
+      stack.pop_back();
+      if (k_.values[static_cast<std::size_t>(v)].kind == Kind::reduce ||
+          depth_[static_cast<std::size_t>(v)] < level ||
+          std::ranges::find(w.row_values, v) != w.row_values.end())
+        continue;
+      w.row_values.push_back(v);
+      for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
+    }
+  }
+
+  /// The walk that folds the reductions that depend on `depth` others one above the other, or the one that
+  /// continues it with those that are folded along.
+  Walk walk(int depth, bool continues) {
     Walk w;
+    w.continues = continues;
     std::vector<int> roots;
     for (std::size_t i = 0; i < k_.values.size(); ++i)
-      if (k_.values[i].kind == Kind::reduce && depth_[i] == number + 1) {
+      if (k_.values[i].kind == Kind::reduce && depth_[i] == depth + 1 &&
+          is_joined(static_cast<int>(i)) == continues) {
         w.folds.push_back(static_cast<int>(i));
         roots.push_back(k_.values[i].operands[0]);
       }
     demand(w, roots);
-    computed_before_.insert(computed_before_.end(), w.values.begin(), w.values.end());
+    continued_ = w.values;
+    continued_.insert(continued_.end(), w.restored.begin(), w.restored.end());
+    for (int v : w.values)
+      if (!continues || depth_[static_cast<std::size_t>(v)] <= depth) computed_before_.push_back(v);
     return w;
   }
 
@@ -79,7 +124,9 @@ class Stager {
         s.row_stores.push_back(store);
         continue;
       }
-      auto has = [&](const Walk& w) { return std::ranges::find(w.values, value) != w.values.end(); };
+      auto has = [&](const Walk& w) {
+        return !w.continues && std::ranges::find(w.values, value) != w.values.end();
+      };
       if (auto w = std::ranges::find_if(s.walks, has); w != s.walks.end()) {
         w->stores.push_back(store);
       } else {
@@ -95,8 +142,8 @@ class Stager {
   void place_row_values(Staging& s) const {
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
       if (in_row_[i] || k_.values[i].kind == Kind::reduce) continue;
-      const auto depth = static_cast<std::size_t>(depth_[i]);
-      (depth < s.walks.size() ? s.walks[depth].row_values : s.row_values).push_back(static_cast<int>(i));
+      const std::size_t walk = first_walk_[static_cast<std::size_t>(depth_[i])];
+      (walk < s.walks.size() ? s.walks[walk].row_values : s.row_values).push_back(static_cast<int>(i));
     }
   }
 
@@ -112,15 +159,25 @@ class Stager {
 
   const Kernel& k_;
   const std::function<bool(int)>& keep_;
+  const std::vector<int>& joined_;
   std::vector<bool> in_row_;
-  std::vector<int> depth_;  // how many reductions lie one above the other below a value
+  std::vector<int> depth_;  // how many walks there are before a value is known
   std::vector<int> computed_before_;
+  std::vector<int> continued_;           // at hand in the walk before
+  std::vector<std::size_t> first_walk_;  // per depth: the walk before which its values are known
 };
 
 }  // namespace
 
-Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep) {
-  return Stager(kernel, keep).run();
+Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep, const std::vector<int>& joined) {
+  return Stager(kernel, keep, joined).run();
+}
+
+std::vector<int> joinable(const Kernel& kernel) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < kernel.values.size(); ++i)
+    if (kernel.values[i].join.leader >= 0) found.push_back(static_cast<int>(i));
+  return found;
 }
 
 int flops(const KernelValue& v) {

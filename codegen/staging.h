@@ -11,6 +11,9 @@
 namespace sinter::codegen {
 
 struct Walk {
+  /// It goes over every stretch of the row right after the walk before, whose folds so far stand for their
+  /// results: its folds are rescaled as those change. Nothing that it computes from them lasts.
+  bool continues = false;
   std::vector<int> row_values;  // computed once per row before the walk
   std::vector<int> values;      // computed at each element, in order
   std::vector<int> kept;        // of those, the ones saved for later walks
@@ -25,8 +28,13 @@ struct Staging {
   std::vector<int> row_stores;
 };
 
-/// `keep` says which values are kept where several walks need them.
-Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep);
+/// `keep` says which values are kept where several walks need them; `joined`, which reductions are folded
+/// along with their leaders (KernelValue::join).
+Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep,
+              const std::vector<int>& joined = {});
+
+/// The reductions that can be folded along with others.
+std::vector<int> joinable(const Kernel& kernel);
 
 /// Instructions that one value costs at each element; loads and index arithmetic count nothing.
 int flops(const KernelValue& value);
