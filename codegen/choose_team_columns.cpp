@@ -2,6 +2,7 @@
 // take neighbouring columns, so that each of their loads is one stretch of memory, and the warps of a block
 // share the elements of those columns.
 #include "codegen/access.h"
+#include "codegen/staging.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
@@ -44,7 +45,8 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   Team team = team_for(k.row_length(), 1, register_bytes(k), most_warps(k));
   if (!team.whole) team.chunks = 8;
   s.exact = team.exact;
-  s.crossings = register_crossings(k, team, 1);
+  if (!team.whole) s.joined = joinable(k);
+  s.crossings = register_crossings(k, team, 1, s.joined);
   s.block_threads = warp_threads * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   s.axes.back().push_back({Level::lane, warp_threads});

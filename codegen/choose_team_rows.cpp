@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/access.h"
+#include "codegen/staging.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
@@ -35,7 +36,9 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const int bytes = k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k);
   const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
   s.exact = team.exact;
-  s.crossings = register_crossings(k, team, s.vector);
+  // A row that is read anew by every walk is read once less.
+  if (!k.fixed_fold_order && !team.whole) s.joined = joinable(k);
+  s.crossings = register_crossings(k, team, s.vector, s.joined);
   const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
   s.block_threads = rows * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});

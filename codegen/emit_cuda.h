@@ -36,19 +36,25 @@ class CudaEmitter {
 
   // emit_cuda_rows.cpp
   void print_rows(KernelSource& source);
-  void declare_kept(const Walk& walk);
+  void declare_kept(const Walk& walk, bool for_later);
   void pin_restored(const Walk& walk);
   void declare_divisors(const Walk& walk);
-  void print_walk(const Walk& walk);
+  void load_chunk(const std::vector<const Walk*>& walks);
+  /// One walk, and the one that continues it, if any.
+  void print_walk(const Walk& walk, const Walk* more);
+  void print_continued(const Walk& more);
   bool adds_rounded(int v) const;
-  void add_part(const Walk& walk);
+  void add_part(const std::vector<int>& folds);
   void open_chunk();
   void place_thread();
 
   // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }
   DType folded(int v) const;
-  /// What the states of a reduction are made of, and those of several one after the other.
+  /// The reductions that are folded along with this one.
+  std::vector<int> followers(int v) const;
+  /// What the states of a reduction are made of, its followers' included, and those of several one after the
+  /// other.
   std::vector<FoldPart> parts(int v);
   std::vector<FoldPart> parts(const std::vector<int>& folds);
   static std::string from_stored(const FoldPart& part, const std::string& text);
@@ -59,7 +65,18 @@ class CudaEmitter {
   /// A state joins another.
   void merge(int v, const std::string& into, const std::string& from);
   void join(int v, const std::string& state, const std::string& b, const std::string& b_at);
+  // emit_cuda_joined.cpp
+  /// Functions that say how followers are rescaled.
+  void declare_rescaling(int leader);
+  std::string rescaling_exponent(int follower) const;
+  int rescaling_of(int follower) const;
+  std::vector<int> path(int leader, int row) const;
+  bool depends_on(int v, int leader) const;
+  /// What followers have added up under one value of the leader becomes what it is under another.
+  void rescale(int leader, const std::vector<std::string>& states, const std::string& from,
+               const std::string& to);
   void butterfly(int v, int from);
+  void butterfly_alone(int v, int from);
   void exchange(const std::vector<int>& folds);
   void exchange_rows(const std::vector<int>& folds);
   void exchange_columns(const std::vector<int>& folds);

@@ -21,11 +21,11 @@ DType CudaEmitter::folded(int v) const {
 }
 
 std::vector<FoldPart> CudaEmitter::parts(int v) {
-  std::vector<FoldPart> parts;
-  parts.push_back(
-      {fmt::format("{}", v), type_name(folded(v)), stored_type_name(folded(v)), body_.identity(v)});
-  if (finds_place(v)) parts.push_back({fmt::format("{}_at", v), "index", "index", "-1"});
-  return parts;
+  std::vector<FoldPart> all;
+  all.push_back({fmt::format("{}", v), type_name(folded(v)), stored_type_name(folded(v)), body_.identity(v)});
+  if (finds_place(v)) all.push_back({fmt::format("{}_at", v), "index", "index", "-1"});
+  for (FoldPart& p : parts(followers(v))) all.push_back(std::move(p));
+  return all;
 }
 
 std::vector<FoldPart> CudaEmitter::parts(const std::vector<int>& folds) {
@@ -49,6 +49,20 @@ void CudaEmitter::accumulate(int v, const std::string& state, const std::string&
 }
 
 void CudaEmitter::merge(int v, const std::string& into, const std::string& from) {
+  if (!followers(v).empty()) {
+    lines_.open("{");
+    lines_.add(fmt::format("const {} both{} = {};", type_name(folded(v)), v,
+                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v),
+                                              {fmt::format("{}{}", into, v), fmt::format("{}{}", from, v)})));
+    for (int f : followers(v))
+      lines_.add(fmt::format("{0} more{1} = {2}{1};", type_name(folded(f)), f, from));
+    rescale(v, {into}, fmt::format("{}{}", into, v), fmt::format("both{}", v));
+    rescale(v, {"more"}, fmt::format("{}{}", from, v), fmt::format("both{}", v));
+    lines_.add(fmt::format("{0}{1} = both{1};", into, v));
+    for (int f : followers(v)) join(f, into, fmt::format("more{}", f), "");
+    lines_.close();
+    return;
+  }
   join(v, into, fmt::format("{}{}", from, v), fmt::format("{}{}_at", from, v));
 }
 
@@ -65,14 +79,26 @@ void CudaEmitter::join(int v, const std::string& state, const std::string& b, co
   lines_.add(fmt::format("{0}_at = take{1} ? {2} : {0}_at;", a, v, b_at));
 }
 
-/// Every lane gets what `2 * from` neighbours hold together.
+/// Every lane gets what `2 * from` neighbours hold together. Followers are rescaled once, when their leader's
+/// result is known.
 void CudaEmitter::butterfly(int v, int from) {
   if (from == 0) return;
+  if (followers(v).empty()) return butterfly_alone(v, from);
+  lines_.open("{");
+  lines_.add(fmt::format("const {0} own{1} = fold{1};", type_name(folded(v)), v));
+  butterfly_alone(v, from);
+  rescale(v, {"fold"}, fmt::format("own{}", v), fmt::format("fold{}", v));
+  for (int f : followers(v)) butterfly_alone(f, from);
+  lines_.close();
+}
+
+void CudaEmitter::butterfly_alone(int v, int from) {
   lines_.add("#pragma unroll");
   lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", from));
-  for (const FoldPart& p : parts(v))
-    lines_.add(fmt::format("const {0} other{1} = shuffle_xor(fold{1}, half);", p.type, p.name));
-  merge(v, "fold", "other");
+  for (const char* part : {"", "_at"})
+    if (part[0] == 0 || finds_place(v))
+      lines_.add(fmt::format("const auto other{0}{1} = shuffle_xor(fold{0}{1}, half);", v, part));
+  join(v, "fold", fmt::format("other{}", v), fmt::format("other{}_at", v));
   lines_.close();
 }
 
@@ -82,9 +108,14 @@ void CudaEmitter::exchange(const std::vector<int>& folds) {
     exchange_columns(folds);
   else
     exchange_rows(folds);
-  for (int v : folds)
+  const auto declare = [&](int v) {
     lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
                            finds_place(v) ? "_at" : ""));
+  };
+  for (int v : folds) {
+    declare(v);
+    for (int f : followers(v)) declare(f);
+  }
 }
 
 /// A butterfly within warps, and where a team has several, one element a warp through shared memory and a

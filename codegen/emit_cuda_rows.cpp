@@ -54,11 +54,14 @@ void CudaEmitter::print_rows(KernelSource& source) {
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
   place_thread();
   body_.decode("u", kept_axes_);
-  const Staging staging = stage(k_, [&](int v) { return is_kept(v); });
-  for (const Walk& w : staging.walks) {
-    for (int v : w.row_values) body_.declare(v);
-    pin_restored(w);
-    print_walk(w);
+  const Staging staging = stage(
+      k_, [&](int v) { return is_kept(v); }, schedule_.joined);
+  for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
+    if (w->continues) continue;
+    for (int v : w->row_values) body_.declare(v);
+    pin_restored(*w);
+    const auto next = std::next(w);
+    print_walk(*w, next != staging.walks.end() && next->continues ? &*next : nullptr);
   }
   for (int v : staging.row_values) body_.declare(v);
   if (staging.row_stores.empty()) return;
@@ -67,12 +70,14 @@ void CudaEmitter::print_rows(KernelSource& source) {
   lines_.close();
 }
 
-/// The thread's part of what later walks read.
-void CudaEmitter::declare_kept(const Walk& w) {
-  for (int v : w.kept)
+/// The thread's part of what later walks read, or of what only the one that continues this one does.
+void CudaEmitter::declare_kept(const Walk& w, bool for_later) {
+  for (int v : w.kept) {
+    if (is_kept(v) != for_later) continue;
     lines_.add(fmt::format("vec<{}, {}> {}{}[{}];",
                            load_access(v) != 0 ? stored_type_name(value(v).dtype) : type_name(value(v).dtype),
                            vector_, load_access(v) != 0 ? "x" : "r", v, chunks_));
+  }
 }
 
 void CudaEmitter::pin_restored(const Walk& w) {
@@ -113,16 +118,16 @@ bool CudaEmitter::adds_rounded(int v) const {
 
 /// Adds what a thread has folded of one stretch of a long row to what it had. Sums go by two levels in
 /// between, so that none runs over more than a few hundred terms.
-void CudaEmitter::add_part(const Walk& w) {
-  for (int v : w.folds) merge(v, adds_rounded(v) ? "few" : "fold", "part");
+void CudaEmitter::add_part(const std::vector<int>& folds) {
+  for (int v : folds) merge(v, adds_rounded(v) ? "few" : "fold", "part");
   const auto carry = [&](const std::string& from, const std::string& to) {
-    for (int v : w.folds)
+    for (int v : folds)
       if (adds_rounded(v)) {
         merge(v, to, from);
         for (const FoldPart& p : parts(v)) lines_.add(fmt::format("{}{} = {};", from, p.name, p.identity));
       }
   };
-  if (std::ranges::none_of(w.folds, [&](int v) { return adds_rounded(v); })) return;
+  if (std::ranges::none_of(folds, [&](int v) { return adds_rounded(v); })) return;
   lines_.add("++parts;");
   lines_.open(fmt::format("if (parts % {} == 0) {{", terms_of_level));
   carry("few", "many");
@@ -132,54 +137,97 @@ void CudaEmitter::add_part(const Walk& w) {
   lines_.close();
 }
 
-void CudaEmitter::print_walk(const Walk& w) {
-  for (int v : w.folds) declare_fold(v, "fold");
-  declare_kept(w);
+/// Reads the thread's vectors of the row, for all walks that go over them.
+void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
+  bool loads = false;
+  for (const Walk* w : walks)
+    for (int v : w->values) {
+      if (load_access(v) == 0) continue;
+      loads = true;
+      if (std::ranges::find(w->kept, v) == w->kept.end())
+        lines_.add(
+            fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+    }
+  if (!loads) return;
+  open_chunk();
+  for (const Walk* w : walks) load_vectors(*w, "[c]");
+  lines_.close();
+  lines_.close();
+}
+
+void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
+  std::vector<const Walk*> walks{&w};
+  if (more != nullptr) walks.push_back(more);
+  // Leaders are exact in any order. All others of a thread's elements of a long row are folded on their own
+  // first: no sum runs over the whole row.
+  std::vector<int> leaders, others;
+  for (int v : w.folds) {
+    declare_fold(v, "fold");
+    (followers(v).empty() ? others : leaders).push_back(v);
+  }
+  if (more != nullptr) others.insert(others.end(), more->folds.begin(), more->folds.end());
+  for (int v : leaders) declare_rescaling(v);
+  for (const Walk* each : walks) declare_kept(*each, true);
   declare_divisors(w);
-  // The thread's elements of a long row are folded on their own first: no sum runs over the whole row.
   const std::string running = whole_rows_ ? "fold" : "part";
-  const bool sums = !whole_rows_ && std::ranges::any_of(w.folds, [&](int v) { return adds_rounded(v); });
+  const bool sums = !whole_rows_ && std::ranges::any_of(others, [&](int v) { return adds_rounded(v); });
   lines_.open("{");
   if (sums) {
     lines_.add("uint32 parts = 0;");
     for (const char* level : {"few", "many"})
-      for (int v : w.folds)
+      for (int v : others)
         if (adds_rounded(v)) declare_fold(v, level);
   }
   if (!whole_rows_) {
     lines_.open(fmt::format("for (index begin = 0; begin < {}; begin += {}) {{", row_length_,
                             team_ * chunks_ * vector_));
-    for (int v : w.folds) declare_fold(v, "part");
+    for (int v : others) declare_fold(v, "part");
+    for (int v : leaders) lines_.add(fmt::format("const {0} before{1} = fold{1};", type_name(folded(v)), v));
   }
-  bool loads = false;
-  for (int v : w.values) {
-    if (load_access(v) == 0) continue;
-    loads = true;
-    if (std::ranges::find(w.kept, v) == w.kept.end())
-      lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
-  }
-  if (loads) {
-    open_chunk();
-    load_vectors(w, "[c]");
-    lines_.close();
-    lines_.close();
-  }
+  for (const Walk* each : walks) declare_kept(*each, false);
+  load_chunk(walks);
   open_chunk();
   visit(w, "[c]", [&] {
-    for (int v : w.folds) accumulate(v, running, vector_ > 1 ? "f + k" : "f");
+    for (int v : w.folds) accumulate(v, followers(v).empty() ? running : "fold", vector_ > 1 ? "f + k" : "f");
   });
   lines_.close();
   lines_.close();
+  if (more != nullptr) print_continued(*more);
   if (!whole_rows_) {
-    add_part(w);
+    add_part(others);
     lines_.close();
   }
   if (sums)
     for (const char* level : {"few", "many"})
-      for (int v : w.folds)
+      for (int v : others)
         if (adds_rounded(v)) merge(v, "fold", level);
   lines_.close();
   exchange(w.folds);
+}
+
+/// The elements at hand once more, with what their thread has folded of the leaders so far as their results.
+void CudaEmitter::print_continued(const Walk& more) {
+  std::vector<int> leaders;
+  for (int v : more.folds)
+    if (std::ranges::find(leaders, value(v).join.leader) == leaders.end())
+      leaders.push_back(value(v).join.leader);
+  if (!whole_rows_)
+    for (int v : leaders)
+      rescale(v, {"few", "many", "fold"}, fmt::format("before{}", v), fmt::format("fold{}", v));
+  const std::vector<int> divisors = divisors_;
+  lines_.open("{");
+  for (int v : leaders) lines_.add(fmt::format("const {0} v{1} = fold{1};", type_name(folded(v)), v));
+  for (int v : more.row_values) body_.declare(v);
+  declare_divisors(more);
+  pin_restored(more);
+  open_chunk();
+  visit(more, "[c]", [&] {
+    for (int v : more.folds) accumulate(v, whole_rows_ ? "fold" : "part", vector_ > 1 ? "f + k" : "f");
+  });
+  lines_.close();
+  lines_.close();
+  lines_.close();
+  divisors_ = divisors;
 }
 
 }  // namespace sinter::codegen

@@ -41,7 +41,7 @@ struct Rescaling {
 
 /// How a reduction can be folded along with another, its leader, on whose result it depends.
 struct Join {
-  int leader = -1;  // none
+  int leader = -1;                   // none
   std::vector<Rescaling> rescaling;  // all of them
 };
 
@@ -88,7 +88,7 @@ struct Kernel {
   std::vector<KernelBuffer> buffers;
   std::vector<KernelValue> values;
   std::vector<KernelStore> stores;
-  ir::Facts facts;  // about the symbols in lengths
+  ir::Facts facts;                 // about the symbols in lengths
   std::vector<std::string> apart;  // why reductions that need another's result are not folded along with it
   /// Folds must run in an order that nothing but the count of elements decides, so that fused and eager
   /// programs agree in bits. On the CPU they always do.

@@ -44,7 +44,7 @@ class Algebra {
       : k_(k),
         in_row_(in_row),
         leader_(leader),
-        folded_(without_casts(at(leader).operands[0])),
+        folded_(first_equal(without_casts(at(leader).operands[0]))),
         depends_(k.values.size()),
         modest_(k.values.size()),
         linear_(k.values.size()),
@@ -80,6 +80,19 @@ class Algebra {
   }
   int without_casts(int v) const {
     while (widens(v)) v = at(v).operands[0];
+    return v;
+  }
+  /// The first value that is the same load or literal.
+  int first_equal(int v) const {
+    const KernelValue& x = at(v);
+    for (int u = 0; u < v; ++u) {
+      const KernelValue& y = at(u);
+      const bool same_load = x.kind == Kind::load && y.kind == Kind::load && x.buffer == y.buffer &&
+                             x.guard == y.guard && x.address == y.address;
+      const bool same_literal =
+          x.kind == Kind::literal && y.kind == Kind::literal && x.dtype == y.dtype && x.literal == y.literal;
+      if (same_load || same_literal) return u;
+    }
     return v;
   }
   bool is_leader(int v) const { return without_casts(v) == leader_; }
@@ -130,11 +143,12 @@ class Algebra {
 
   Linear linear(int v) const {
     constexpr std::size_t most = 8;
-    if (v == leader_ || v == folded_ || is_guarded_leader(v)) return {{LinearTerm{v, false, {}, {}}}};
+    const Linear itself{{LinearTerm{first_equal(v), false, {}, {}}}};
+    if (v == leader_ || first_equal(v) == folded_ || is_guarded_leader(v)) return itself;
     if (row_invariant(v)) return std::vector<LinearTerm>{};
     if (Linear sum = at(v).kind == Kind::compute ? sum_of(v) : Linear(); sum && sum->size() <= most)
       return sum;
-    return depends(v) ? Linear() : Linear({LinearTerm{v, false, {}, {}}});
+    return depends(v) ? Linear() : itself;
   }
 
   Linear sum_of(int v) const {
@@ -150,7 +164,7 @@ class Algebra {
     if (x.op != Op::div || !row_invariant(o[1])) return {};
     Linear quotient = form(o[0]);
     if (quotient)
-      for (LinearTerm& t : *quotient) insert_sorted(t.divisors, o[1]);
+      for (LinearTerm& t : *quotient) insert_sorted(t.divisors, first_equal(o[1]));
     return quotient;
   }
 
@@ -169,7 +183,7 @@ class Algebra {
     if (!row_invariant(b)) return {};
     Linear p = linear_[static_cast<std::size_t>(a)];
     if (p)
-      for (LinearTerm& t : *p) insert_sorted(t.factors, b);
+      for (LinearTerm& t : *p) insert_sorted(t.factors, first_equal(b));
     return p;
   }
 
@@ -202,8 +216,7 @@ class Algebra {
   }
 
   std::optional<Scaled> times(int a, int b) const {
-    std::optional<Scaled> p = scaled_[static_cast<std::size_t>(a)],
-                          q = scaled_[static_cast<std::size_t>(b)];
+    std::optional<Scaled> p = scaled_[static_cast<std::size_t>(a)], q = scaled_[static_cast<std::size_t>(b)];
     if (p && q && p->bare == q->bare) {
       p->rescaling.insert(p->rescaling.end(), q->rescaling.begin(), q->rescaling.end());
       constexpr std::size_t most = 4;
@@ -221,7 +234,7 @@ class Algebra {
   /// A value that counts only under a condition: there the leader's operand may be chosen likewise.
   std::optional<Scaled> under(int condition, std::optional<Scaled> s, std::size_t branch) const {
     if (s && s->bare >= 0 && is_compute(folded_, Op::where) && at(folded_).operands[0] == condition &&
-        without_casts(at(folded_).operands[branch]) == without_casts(s->bare))
+        first_equal(without_casts(at(folded_).operands[branch])) == s->bare)
       s->bare = -1;
     return s;
   }
@@ -241,8 +254,7 @@ class Merger {
   void run() {
     for (int v = 0; v < static_cast<int>(k_.values.size()); ++v) {
       int& depth = depth_[static_cast<std::size_t>(v)];
-      for_each_operand(k_, v,
-                       [&](int o) { depth = std::max(depth, depth_[static_cast<std::size_t>(o)]); });
+      for_each_operand(k_, v, [&](int o) { depth = std::max(depth, depth_[static_cast<std::size_t>(o)]); });
       if (k_.values[static_cast<std::size_t>(v)].kind != Kind::reduce) continue;
       if (depth == 0 || !joins(v, depth)) ++depth;
     }

@@ -1,7 +1,7 @@
 // Reductions that belong together. r2 = sum of f(x, r1) over the axes that r1 folds can be folded along with
 // r1, in one walk and one exchange, if f(x, to) = f(x, from) h(from, to): what was added up with one value of
-// r1 is then rescaled to another. That holds for terms e^(k (x - r1)), where r1 is the maximum or minimum of x
-// and k is the same for the whole row: of softmax, with a temperature or a mask, of log-sum-exp, of cross
+// r1 is then rescaled to another. That holds for terms e^(k (x - r1)), where r1 is the maximum or minimum of
+// x and k is the same for the whole row: of softmax, with a temperature or a mask, of log-sum-exp, of cross
 // entropy, and of any formula that has such terms. Nothing but the values of the kernel IR decides.
 #pragma once
 

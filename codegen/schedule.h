@@ -32,12 +32,12 @@ struct Schedule {
   std::string chooser;  // "pointwise", "short rows", "row", "team rows", "team columns", "column", "plain"
   std::vector<std::vector<Factor>> axes;  // per axis of the kernel, outermost factor first
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
-  std::vector<int> joined;                // reductions folded along with their leaders; see merge_reductions.h
-  int block_threads = 1;                  // threads of a block that work together; 1 on the CPU
-  int vector = 1;                         // elements of the innermost axis that a thread handles at once
-  bool exact = false;                     // a GPU's team takes a row's elements at once, with none to spare
-  bool fetch_ahead = false;               // walks over a cached row fetch the next row's memory meanwhile
-  bool wide_index = true;                 // 64-bit index arithmetic
+  std::vector<int> joined;   // reductions folded along with their leaders; see merge_reductions.h
+  int block_threads = 1;     // threads of a block that work together; 1 on the CPU
+  int vector = 1;            // elements of the innermost axis that a thread handles at once
+  bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
+  bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
+  bool wide_index = true;    // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
   std::string str() const;

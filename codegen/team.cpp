@@ -35,14 +35,16 @@ struct Kept {
 
 /// Of a row's elements, what walks after the first read again: loads, or what is computed from them where
 /// that takes no more room or spares a costly function.
-Kept choose_kept(const Kernel& k, int most_bytes) {
+Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined = {}) {
   constexpr int least_flops = 8;
   std::vector<bool> keep(k.values.size());
   const auto bytes = [&](int v) { return size_of(k.values[static_cast<std::size_t>(v)].dtype); };
   const auto kept_by = [&](const std::vector<bool>& marks) {
     Kept kept;
     for (const Walk& w :
-         stage(k, [&](int v) { return static_cast<bool>(marks[static_cast<std::size_t>(v)]); }).walks)
+         stage(
+             k, [&](int v) { return static_cast<bool>(marks[static_cast<std::size_t>(v)]); }, joined)
+             .walks)
       for (int v : w.kept) {
         kept.values.push_back(v);
         kept.bytes += bytes(v);
@@ -50,7 +52,9 @@ Kept choose_kept(const Kernel& k, int most_bytes) {
     return kept;
   };
   std::vector<int> times(k.values.size(), 0);
-  for (const Walk& w : stage(k, [](int) { return false; }).walks)
+  const Staging staging = stage(
+      k, [](int) { return false; }, joined);
+  for (const Walk& w : staging.walks)
     for (int v : w.values) ++times[static_cast<std::size_t>(v)];
   for (std::size_t v = 0; v < keep.size(); ++v) keep[v] = k.values[v].kind == KernelValue::Kind::load;
   Kept best = kept_by(keep);
@@ -94,11 +98,12 @@ int register_bytes(const Kernel& k) {
   return std::max({1, loaded_bytes(k), choose_kept(k, 0).bytes});
 }
 
-std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int vector) {
+std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int vector,
+                                         const std::vector<int>& joined) {
   std::vector<Crossing> crossings;
   if (!team.whole) return crossings;
   const int most = most_register_bytes(team.threads) / (team.chunks * vector);
-  const Kept kept = choose_kept(k, most);
+  const Kept kept = choose_kept(k, most, joined);
   if (kept.bytes <= most)
     for (int v : kept.values) crossings.push_back({v, Residence::registers});
   return crossings;

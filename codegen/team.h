@@ -24,6 +24,7 @@ int register_bytes(const Kernel& kernel);
 /// What walks after the first read again of a row's elements and a thread's registers can hold: loads, or
 /// what is computed from them where that takes no more room or spares a costly function. Nothing for a team
 /// that does not cover the row.
-std::vector<Crossing> register_crossings(const Kernel& kernel, const Team& team, int vector);
+std::vector<Crossing> register_crossings(const Kernel& kernel, const Team& team, int vector,
+                                         const std::vector<int>& joined = {});
 
 }  // namespace sinter::codegen

@@ -155,6 +155,7 @@ std::string Program::explain() const {
         fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
                     id(i), k.name, ops, p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str(),
                     k.bytes(false).str(), k.bytes(true).str());
+    for (const std::string& reason : k.apart) text += fmt::format("    apart    {}\n", reason);
   }
   for (const passes::Boundary& b : p.partition.boundaries)
     text += fmt::format("{} -> {}: {} {} is stored: {}\n", id(static_cast<std::size_t>(b.from)),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/merge_reductions.h"
 #include "ir/base/check.h"
 #include "ir/base/log.h"
 #include "ir/evaluate_typed.h"
@@ -54,6 +55,8 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
     p.kernel_of.back() = static_cast<int>(p.kernels.size());
     codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views, forms);
     kernel.fixed_fold_order = p.options.numerics == Numerics::strict;
+    if (p.options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order)
+      codegen::merge_reductions(kernel);
     for (codegen::KernelBuffer& b : kernel.buffers)
       for (std::size_t i = 0; i < p.options.layouts.size(); ++i)
         if (p.optimized.inputs()[i] == b.value) b.alignment = p.options.layouts[i].alignment;

@@ -33,6 +33,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   cuda_on_cpu/random_programs_test.cpp
   cuda_on_cpu/text_test.cpp
   cuda_on_cpu/use_simulator.cpp
+  program/joined_reductions_test.cpp
   program/layouts_test.cpp
   program/lengths_test.cpp
   program/ops_test.cpp

@@ -1,0 +1,109 @@
+// Reductions of the CUDA dialect that are folded along with another, their leader
+// (codegen/merge_reductions.h): what they have added up under one value of the leader is rescaled where that
+// changes.
+#include <algorithm>
+
+#include "codegen/emit_cuda.h"
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+
+std::vector<int> CudaEmitter::followers(int v) const {
+  std::vector<int> found;
+  for (int f : schedule_.joined)
+    if (value(f).join.leader == v) found.push_back(f);
+  return found;
+}
+
+/// The first follower that is rescaled just as this one.
+int CudaEmitter::rescaling_of(int follower) const {
+  for (int f : followers(value(follower).join.leader))
+    if (value(f).join.rescaling == value(follower).join.rescaling && folded(f) == folded(follower)) return f;
+  return follower;
+}
+
+/// In terms of `from` and `to`, the leader's two values.
+std::string CudaEmitter::rescaling_exponent(int follower) const {
+  const DType t = folded(follower);
+  const auto converted = [&](const std::string& text, DType own) {
+    return own == t ? text : BodyPrinter::apply(ir::Op::cast, t, {text});
+  };
+  std::string sum;
+  for (const Rescaling& r : value(follower).join.rescaling) {
+    const auto row = [&](const std::string& leader) {
+      const bool itself = r.row == value(follower).join.leader;
+      return converted(itself ? leader : fmt::format("shift{}({})", r.row, leader), value(r.row).dtype);
+    };
+    std::string term = r.negative ? fmt::format("({} - {})", row("from"), row("to"))
+                                  : fmt::format("({} - {})", row("to"), row("from"));
+    for (int v : r.factors) term += " * " + converted(fmt::format("v{}", v), value(v).dtype);
+    for (int v : r.divisors) term += " / " + converted(fmt::format("v{}", v), value(v).dtype);
+    sum += (sum.empty() ? "" : " + ") + term;
+  }
+  return sum;
+}
+
+void CudaEmitter::declare_rescaling(int leader) {
+  const std::string type = type_name(folded(leader));
+  std::vector<int> shifts;
+  for (int f : followers(leader))
+    for (const Rescaling& r : value(f).join.rescaling)
+      if (r.row != leader && std::ranges::find(shifts, r.row) == shifts.end()) shifts.push_back(r.row);
+  for (int row : shifts) {
+    lines_.open(fmt::format("const auto shift{} = [&](const {} v{}) {{", row, type, leader));
+    for (int v : path(leader, row)) body_.declare(v);
+    lines_.add(fmt::format("return v{};", row));
+    lines_.close("};");
+  }
+  for (int f : followers(leader)) {
+    if (rescaling_of(f) != f) continue;
+    const std::string sum_type = type_name(folded(f));
+    const Rescaling& r = value(f).join.rescaling[0];
+    const bool device = folded(f) == DType::f32 && r.form != passes::MathForm::portable &&
+                        ir::elementwise_info(r.op).is(ir::device_form);
+    lines_.open(fmt::format("const auto rescaling{} = [&]({} from, {} to) {{", f, type, type));
+    lines_.add(fmt::format("const {} exponent = from == to ? 0 : {};", sum_type, rescaling_exponent(f)));
+    lines_.add(fmt::format("return rescaling<{}>{{exponent, {}}};", sum_type,
+                           device ? fmt::format("device_{}(exponent)", name(r.op))
+                                  : BodyPrinter::apply(r.op, folded(f), {"exponent"})));
+    lines_.close("};");
+  }
+}
+
+void CudaEmitter::rescale(int leader, const std::vector<std::string>& states, const std::string& from,
+                          const std::string& to) {
+  lines_.open(fmt::format("if (!({} == {})) {{", from, to));
+  for (int f : followers(leader))
+    if (rescaling_of(f) == f)
+      lines_.add(fmt::format("const auto by{0} = rescaling{0}({1}, {2});", f, from, to));
+  for (int f : followers(leader))
+    for (const std::string& state : states)
+      lines_.add(fmt::format("{0}{1} = rescaled({0}{1}, by{2});", state, f, rescaling_of(f)));
+  lines_.close();
+}
+
+/// The row's values on the way from the leader's result to one that is made of it, in order.
+std::vector<int> CudaEmitter::path(int leader, int row) const {
+  std::vector<int> found, stack{row};
+  while (!stack.empty()) {
+    const int v = stack.back();
+    stack.pop_back();
+    if (v == leader || !depends_on(v, leader) || std::ranges::find(found, v) != found.end()) continue;
+    found.push_back(v);
+    for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+bool CudaEmitter::depends_on(int v, int leader) const {
+  std::vector<bool> depends(k_.values.size());
+  for (int i = leader; i <= v; ++i) {
+    bool any = i == leader;
+    for_each_operand(k_, i, [&](int o) { any = any || depends[static_cast<std::size_t>(o)]; });
+    depends[static_cast<std::size_t>(i)] = any;
+  }
+  return depends[static_cast<std::size_t>(v)];
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,184 @@
+// Reductions that a GPU folds along with the maximum or minimum that they depend on: rows of every length,
+// in each way of dividing them among threads, and the values at which rescaling goes wrong.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/program/check.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// What is made of rows %x, shifted by their maximum %m, and a number %k for every row.
+constexpr const char* formulas =
+    "%m = max(%x, axes=[1], keepdims=true)\n"
+    "  %d = sub(%x, %m)\n"
+    "  %e = exp(%d)\n"
+    "  %s = sum(%e, axes=[1], keepdims=true)\n"
+    "  %h = sum(exp(mul(%d, %k)), axes=[1], keepdims=true)\n"
+    "  %q = sum(exp(mul(%d, 0.25)), axes=[1], keepdims=true)\n"
+    "  %i = isinf(%m)\n"
+    "  %z = sum(exp(sub(%x, where(%i, 0, %m))), axes=[1], keepdims=true)\n"
+    "  %n = min(%x, axes=[1], keepdims=true)\n"
+    "  %u = sum(exp2(mul(0.5, sub(%n, %x))), axes=[1], keepdims=true)\n";
+/// Softmax; log-sum-exp; sums with other powers; sums over a guarded maximum, and over the minimum.
+constexpr const char* results = "div(%e, %s), where(%i, %m, add(%m, log(%s))), %h, %q, add(%m, log(%z)), %u";
+
+ir::Graph graph_of(std::int64_t rows, std::int64_t cols) {
+  return ir::parse(
+      fmt::format("graph @joined(%x: f32[{0}, {1}], %k: f32[{0}, 1]) {{\n  {2}  return {3}\n}}\n", rows, cols,
+                  formulas, results));
+}
+
+ir::Array numbers(std::int64_t rows, std::int64_t cols, double scale, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  ir::Array x(f32, {rows, cols});
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    x.set(i, ir::Scalar::from_real(f32, scale * normal(random)));
+  return x;
+}
+
+ir::Array powers(std::int64_t rows) {
+  ir::Array k(f32, {rows, 1});
+  for (std::int64_t i = 0; i < rows; ++i)
+    k.set(i, ir::Scalar::from_real(f32, 0.25 * static_cast<double>(i % 5 + 1)));
+  return k;
+}
+
+constexpr std::int64_t lengths[] = {1, 5, 300, 4096, 5000, 20000, 40001};
+
+}  // namespace
+
+TEST_CASE("sums of exponentials over rows of every length") {
+  for (std::int64_t cols : lengths)
+    for (double scale : {1.0, 40.0}) {
+      INFO(cols << " columns, scaled by " << scale);
+      const std::int64_t rows = 3;
+      CHECK(off_bounds(graph_of(rows, cols), {numbers(rows, cols, scale), powers(rows)},
+                       Numerics::standard) == "");
+    }
+}
+
+TEST_CASE("sums of exponentials over rising and falling rows") {
+  for (std::int64_t cols : {4096, 40001}) {
+    ir::Array x(f32, {2, cols});
+    for (std::int64_t i = 0; i < cols; ++i) {
+      x.set(i, ir::Scalar::from_real(f32, 1e-3 * static_cast<double>(i)));
+      x.set(cols + i, ir::Scalar::from_real(f32, 1e4 - 1e-3 * static_cast<double>(i)));
+    }
+    INFO(cols << " columns");
+    CHECK(off_bounds(graph_of(2, cols), {x, powers(2)}, Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("sums of exponentials of rows with infinities and NaN at any place") {
+  for (std::int64_t cols : {5, 300, 5000, 20000}) {
+    // Per row: what all of it is, or nothing, and what one place is.
+    struct Row {
+      double all;
+      double one;
+      std::int64_t at;
+    };
+    std::vector<Row> kinds{{-inf, -inf, 0},        {inf, inf, 0},  {not_a_number, not_a_number, 0},
+                           {-inf, 2.0, cols - 1},  {-inf, 2.0, 0}, {0, -inf, 0},
+                           {3e38, -3e38, cols / 2}};
+    for (double one : {inf, -inf, not_a_number})
+      for (std::int64_t at : {std::int64_t{0}, cols / 3, cols - 1}) kinds.push_back({0, one, at});
+    const auto rows = static_cast<std::int64_t>(kinds.size());
+    ir::Array x = numbers(rows, cols, 2);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const Row& kind = kinds[static_cast<std::size_t>(r)];
+      if (kind.all != 0)
+        for (std::int64_t i = 0; i < cols; ++i) x.set(r * cols + i, ir::Scalar::from_real(f32, kind.all));
+      x.set(r * cols + kind.at, ir::Scalar::from_real(f32, kind.one));
+    }
+    INFO(cols << " columns");
+    CHECK(off_bounds(graph_of(rows, cols), {x, powers(rows)}, Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("powers of any sign are rescaled") {
+  for (std::int64_t cols : {300, 20000}) {
+    const std::int64_t rows = 6;
+    ir::Array x = numbers(rows, cols, 3), k(f32, {rows, 1});
+    const double values[] = {1, -1, 0, -0.125, 1e-30, -30};
+    for (std::int64_t i = 0; i < rows; ++i) k.set(i, ir::Scalar::from_real(f32, values[i]));
+    for (std::int64_t i = 0; i < 2 * cols; ++i)
+      if (i % 3 != 1) x.set(i, ir::Scalar::from_real(f32, -inf));
+    INFO(cols << " columns");
+    CHECK(off_bounds(graph_of(rows, cols), {x, k}, Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("masked sums of exponentials") {
+  for (const char* x : {"f32", "bf16"})
+    for (std::int64_t cols : {300, 5000, 20000}) {
+      const std::int64_t rows = 4;
+      const ir::Graph g =
+          ir::parse(fmt::format("graph @masked(%x: {2}[{0}, {1}], %c: bool[{0}, {1}]) {{\n"
+                                "  %y = cast(%x, dtype=f32)\n"
+                                "  %m = max(where(%c, %y, -inf), axes=[1], keepdims=true)\n"
+                                "  %e = where(%c, exp(sub(%y, %m)), 0)\n"
+                                "  %s = sum(%e, axes=[1], keepdims=true)\n"
+                                "  %t = max(%y, axes=[1], keepdims=true)\n"
+                                "  %w = mul(exp(sub(%y, %t)), cast(%c, dtype=f32))\n"
+                                "  %v = sum(%w, axes=[1], keepdims=true)\n"
+                                "  return cast(div(%e, %s), dtype={2}), %s, %v\n}}\n",
+                                rows, cols, x));
+      ir::Array values(g.dtype(g.inputs()[0]), {rows, cols}), mask(boolean, {rows, cols});
+      const ir::Array drawn = numbers(rows, cols, 8);
+      for (std::int64_t i = 0; i < rows * cols; ++i) {
+        values.set(i, ir::Scalar::from_real(values.dtype, static_cast<double>(drawn.at(i).real())));
+        // All of the first row, none of the second, the end of the third, one in seven of the last.
+        const std::int64_t row = i / cols, at = i % cols;
+        mask.set(i, ir::Scalar::from_whole(
+                        boolean, row == 0 || (row == 2 && at > cols - 5) || (row == 3 && at % 7 == 3)));
+      }
+      INFO(x << ", " << cols << " columns");
+      CHECK(off_bounds(g, {values, mask}, Numerics::standard) == "");
+    }
+}
+
+TEST_CASE("sums of exponentials over columns") {
+  for (std::int64_t rows : {40, 3000}) {
+    const std::int64_t cols = 33;
+    const ir::Graph g = ir::parse(
+        fmt::format("graph @columns(%x: f32[{}, {}]) {{\n  %m = max(%x, axes=[0], keepdims=true)\n  %e = "
+                    "exp(sub(%x, %m))\n"
+                    "  %s = sum(%e, axes=[0], keepdims=true)\n  return div(%e, %s), add(%m, log(%s))\n}}\n",
+                    rows, cols));
+    ir::Array x = numbers(rows, cols, 3);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      x.set(i * cols, ir::Scalar::from_real(f32, -inf));
+      if (i % 20 != 17) x.set(i * cols + 1, ir::Scalar::from_real(f32, -inf));
+    }
+    x.set(7 * cols + 2, ir::Scalar::from_real(f32, not_a_number));
+    INFO(rows << " rows");
+    CHECK(off_bounds(g, {x}, Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("sums of exponentials of f64 and the 16-bit dtypes") {
+  for (const char* t : {"f64", "f16", "bf16"})
+    for (std::int64_t cols : {300, 5000, 20000}) {
+      const ir::Graph g = ir::parse(
+          fmt::format("graph @typed(%x: {0}[2, {1}]) {{\n  %m = max(%x, axes=[1], keepdims=true)\n  %e = "
+                      "exp(sub(%x, %m))\n"
+                      "  %s = sum(%e, axes=[1], keepdims=true)\n  return div(%e, %s), add(%m, log(%s))\n}}\n",
+                      t, cols));
+      const ir::Array drawn = numbers(2, cols, 3);
+      ir::Array x(g.dtype(g.inputs()[0]), {2, cols});
+      for (std::int64_t i = 0; i < x.elements(); ++i)
+        x.set(i, ir::Scalar::from_real(x.dtype, static_cast<double>(drawn.at(i).real())));
+      INFO(t << ", " << cols << " columns");
+      CHECK(off_bounds(g, {x}, Numerics::standard) == "");
+    }
+}
