@@ -2,90 +2,12 @@
 // the kernel as it should be, in which it finds nothing.
 #include <fmt/format.h>
 
-#include <cstring>
-#include <memory>
-#include <optional>
-
-#include "codegen/prelude.h"
 #include "tests/catch.h"
-#include "tests/cuda_on_cpu/launch.h"
+#include "tests/cuda_on_cpu/planted.h"
 
 using namespace sinter;
-using namespace sinter::testing;
 using namespace sinter::testing::cuda_on_cpu;
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
-/// The whole text of a kernel "planted" with this body, over in0, out0 and n.
-std::string kernel_text(const std::string& body, const std::string& index = "int32") {
-  const std::string text = fmt::format(
-      "namespace sinter {{\n\ntypedef {} index;\n\nstruct Params {{\n  const f32* in0;\n  f32* out0;\n  "
-      "index n;\n}};\n\n"
-      "extern \"C\" __global__ void __launch_bounds__(1024) planted(const Params p) {{\n"
-      "  const f32* __restrict in0 = p.in0;\n  f32* __restrict out0 = p.out0;\n  const index n = p.n;\n"
-      "  const int t = (int)threadIdx.x;\n  {}\n}}\n\n}}  // namespace sinter\n",
-      index, body);
-  return codegen::prelude(text, codegen::Backend::cuda) + "\n" + text;
-}
-
-/// What a launch of a hand-written kernel has: in0 and out0 of n floats.
-class Planted {
- public:
-  Planted(const std::string& body, std::int64_t n, std::int64_t blocks, int threads,
-          const char* index = "int32")
-      : kernel_(Kernel::compile("planted", kernel_text(body, index))), in_(n * 4, 64), out_(n * 4, 64) {
-    const auto put = [&](auto value) {
-      const auto at = params_.size();
-      params_.resize(at + sizeof value);
-      std::memcpy(params_.data() + at, &value, sizeof value);
-    };
-    put(in_.data());
-    put(out_.data());
-    put(n);
-    launch_ = {kernel_.get(),
-               params_,
-               blocks,
-               threads,
-               {{"in0", Region::Kind::input, in_.data(), n * 4, 4},
-                {"out0", Region::Kind::output, out_.data(), n * 4, 4}}};
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 1 << 16); ++i) in()[i] = static_cast<float>(i);
-  }
-
-  const Launch& launch() const { return launch_; }
-  float* in() const { return reinterpret_cast<float*>(in_.data()); }
-  const float* out() const { return reinterpret_cast<const float*>(out_.data()); }
-
- private:
-  std::shared_ptr<const Kernel> kernel_;
-  LonelyMemory in_, out_;
-  std::vector<std::byte> params_;
-  Launch launch_;
-};
-
-struct Found {
-  std::optional<Fault> fault;
-  std::string message;
-};
-
-Found found_in(const std::string& body, std::int64_t n = 256, std::int64_t blocks = 1, int threads = 256,
-               const char* index = "int32") {
-  const Planted planted(body, n, blocks, threads, index);
-  try {
-    run_launch(planted.launch());
-  } catch (const KernelFault& fault) {
-    return {fault.fault, fault.what()};
-  }
-  return {std::nullopt, ""};
-}
-
-void check_fault(const Found& found, Fault fault, const std::string& text) {
-  INFO(found.message);
-  CHECK(found.fault == fault);
-  CHECK_THAT(found.message, ContainsSubstring(text) && ContainsSubstring("planted, block"));
-}
-
-}  // namespace
 
 TEST_CASE("an access out of range is found") {
   CHECK(found_in("out0[t] = in0[t] + 1.0f;").message == "");
@@ -95,11 +17,11 @@ TEST_CASE("an access out of range is found") {
               "thread 0: reads 4 bytes at 4 bytes before the start of in0");
   check_fault(found_in("out0[t + 1] = in0[t];"), Fault::out_of_range, "past the end of out0");
   check_fault(found_in("out0[t] = in0[t + 100000];"), Fault::out_of_range, "out0[t] = in0[t + 100000];");
-  check_fault(found_in("*(vec<f32, 4>*)(out0 + t * 4) = *(const vec<f32, 4>*)(in0 + t * 4);", 254, 1, 64),
+  check_fault(found_in("*(vec<f32, 4>*)(out0 + t * 4) = *(const vec<f32, 4>*)(in0 + t * 4);", {254, 1, 64}),
               Fault::out_of_range, "16 bytes at 1008, over the end of");
   // Of a vector all is read, whatever of it is used.
   check_fault(
-      found_in("const vec<f32, 4> x = *(const vec<f32, 4>*)(in0 + t * 4); out0[t] = x.at[0];", 254, 1, 64),
+      found_in("const vec<f32, 4> x = *(const vec<f32, 4>*)(in0 + t * 4); out0[t] = x.at[0];", {254, 1, 64}),
       Fault::out_of_range, "reads 16 bytes at 1008, over the end of in0");
   check_fault(found_in("((f32*)in0)[t] = out0[t] = 1.0f;"), Fault::read_only, "writes to in0");
 }
@@ -132,9 +54,9 @@ TEST_CASE("a missing barrier is found") {
 }
 
 TEST_CASE("two blocks that write to one place, or pass something on, are found") {
-  CHECK(found_in("out0[(int)blockIdx.x * 32 + t] = 1.0f;", 64, 2, 32).message == "");
-  check_fault(found_in("out0[t] = 1.0f;", 32, 2, 32), Fault::race, "what block");
-  check_fault(found_in("if (blockIdx.x == 0) out0[t] = 1.0f; else out0[32 + t] = out0[t];", 64, 2, 32),
+  CHECK(found_in("out0[(int)blockIdx.x * 32 + t] = 1.0f;", {64, 2, 32}).message == "");
+  check_fault(found_in("out0[t] = 1.0f;", {32, 2, 32}), Fault::race, "what block");
+  check_fault(found_in("if (blockIdx.x == 0) out0[t] = 1.0f; else out0[32 + t] = out0[t];", {64, 2, 32}),
               Fault::race, "reads what block 0 has written");
 }
 
@@ -151,7 +73,8 @@ TEST_CASE("a divergent barrier is found") {
 
 TEST_CASE("a step over the end of a shared array is found") {
   const std::string two = "__shared__ f32 a[64]; __shared__ f32 b[64]; {} sync_block(); out0[t] = 1.0f;";
-  CHECK(found_in(fmt::format(fmt::runtime(two), "a[t % 64 ] = b[t % 64] = 1.0f;"), 64, 1, 64).message == "");
+  CHECK(found_in(fmt::format(fmt::runtime(two), "a[t % 64 ] = b[t % 64] = 1.0f;"), {64, 1, 64}).message ==
+        "");
   check_fault(found_in(fmt::format(fmt::runtime(two), "a[t] = 1.0f;")), Fault::undefined,
               "thread 64: an index is outside of its array");
   check_fault(found_in(fmt::format(fmt::runtime(two), "f32* to = t < 0 ? b : a; to[t] = 1.0f;")),
@@ -161,8 +84,8 @@ TEST_CASE("a step over the end of a shared array is found") {
 
 TEST_CASE("a misaligned vector is found") {
   const std::string copy = "*(vec<f32, 4>*)(out0 + t * 4) = *(const vec<f32, 4>*)(in0 + {});";
-  CHECK(found_in(fmt::format(fmt::runtime(copy), "t * 4"), 256, 1, 64).message == "");
-  check_fault(found_in(fmt::format(fmt::runtime(copy), "(t == 63 ? t * 4 - 2 : t * 4)"), 256, 1, 64),
+  CHECK(found_in(fmt::format(fmt::runtime(copy), "t * 4"), {256, 1, 64}).message == "");
+  check_fault(found_in(fmt::format(fmt::runtime(copy), "(t == 63 ? t * 4 - 2 : t * 4)"), {256, 1, 64}),
               Fault::misaligned,
               "thread 63: an access needs an address that 16 divides; this one is 8 bytes beyond");
 }
@@ -173,7 +96,7 @@ TEST_CASE("a shuffle that not all lanes take part in is found") {
   check_fault(
       found_in("if (t % 32 >= 20) return; out0[t] = shuffle_xor(in0[t], 1) + shuffle_xor(in0[t], 16);"),
       Fault::absent_lane, "thread 4: a shuffle reads from lane 20 of its warp, which has left the kernel");
-  check_fault(found_in("out0[t] = shuffle_xor(in0[t], 16);", 48, 1, 48), Fault::absent_lane,
+  check_fault(found_in("out0[t] = shuffle_xor(in0[t], 16);", {48, 1, 48}), Fault::absent_lane,
               "which is not there");
   check_fault(
       found_in("f32 x = in0[t];\nif (t % 32 < 16) x = shuffle_xor(x, 1);\nsync_block();\nout0[t] = x;"),
@@ -207,9 +130,9 @@ TEST_CASE("an overflow of a 32-bit index is found, in the blocks of a huge grid 
   const std::string body =
       "const index e = (index)blockIdx.x * 256 + (index)threadIdx.x;\n  if (e < {}) out0[e] = (f32)(e & "
       "1023);";
-  check_fault(found_in(fmt::format(fmt::runtime(body), "0x7fffffff"), n, n / 256), Fault::undefined,
+  check_fault(found_in(fmt::format(fmt::runtime(body), "0x7fffffff"), {n, n / 256}), Fault::undefined,
               "a product overflows");
-  const Planted planted(fmt::format(fmt::runtime(body), "n"), n, n / 256, 256, "int64");
+  const Planted planted(fmt::format(fmt::runtime(body), "n"), {.n = n, .blocks = n / 256, .index = "int64"});
   run_launch(planted.launch());
   for (std::int64_t e : {std::int64_t{0}, std::int64_t{511}, n / 256 / 2 * 256, n - 512, n - 1})
     CHECK(planted.out()[e] == static_cast<float>(e & 1023));
@@ -220,7 +143,7 @@ TEST_CASE("lanes exchange what they should") {
   const Planted planted(
       "out0[t] = shuffle_xor(in0[t], 5); out0[64 + t] = shuffle_down(in0[t], 30); out0[128 + t] = "
       "shuffle_from(in0[t], 9); out0[192 + t] = shuffle_xor(t % 3 == 0, 1) ? 1.0f : 0.0f;",
-      256, 1, 64);
+      {256, 1, 64});
   run_launch(planted.launch());
   for (int t = 0; t < 64; ++t) {
     CHECK(planted.out()[t] == static_cast<float>(t ^ 5));

@@ -142,4 +142,9 @@ void Fibers::switch_to_caller(Fiber& fiber) {
 #endif
 }
 
+Fibers& fibers() {
+  static Fibers all;
+  return all;
+}
+
 }  // namespace sinter::testing::cuda_on_cpu

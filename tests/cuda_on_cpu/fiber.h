@@ -12,7 +12,7 @@ namespace sinter::testing::cuda_on_cpu {
 
 class Fibers {
  public:
-  static constexpr int most = 1024;
+  static constexpr int most = 16 * 1024;
   // No power of two, so that the same places of all stacks do not share sets of the processor's caches.
   static constexpr std::size_t stack_bytes = (64 << 10) + 832;
 
@@ -52,5 +52,8 @@ class Fibers {
   const void* caller_stack_ = nullptr;
   std::size_t caller_stack_bytes_ = 0;
 };
+
+/// Those that all launches of the process use, one launch at a time.
+Fibers& fibers();
 
 }  // namespace sinter::testing::cuda_on_cpu

@@ -1,5 +1,5 @@
 // What a compiled kernel calls in the simulator. kernel_side.cpp, which is linked to every kernel, passes on
-// what the compiler's instrumentation and the prelude's twins (codegen/prelude/host_group.inc) ask for.
+// what the compiler's instrumentation and the prelude's twins (codegen/prelude/host_*.inc) ask for.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,16 @@ struct Hooks {
   void (*sync_warp)(int line);
   /// Replaces the value by another lane's.
   void (*shuffle)(Shuffle kind, void* value, int bytes, int by, int line);
+  void* (*dynamic_shared)();
+  bool (*arrive_last)(std::uint32_t* counter, std::uint32_t count, int line);
+  void (*cluster_arrive)(int line);
+  void (*cluster_wait)(int line);
+  int (*cluster_rank)();
+  void (*store_to_block)(void* mine, int rank, const void* value, int bytes, int line);
+  void (*bulk_init)(const void* barrier, int line);
+  void (*bulk_load)(void* to, const void* from, std::uint32_t bytes, const void* barrier, int line);
+  void (*bulk_wait)(const void* barrier, std::uint32_t parity, int line);
+  void (*bulk_prefetch)(const void* from, std::uint32_t bytes, int line);
 };
 
 }  // namespace sinter::testing::cuda_on_cpu

@@ -52,6 +52,36 @@ void simulated_shuffle_down(void* x, int bytes, int by, int line) {
 void simulated_shuffle_from(void* x, int bytes, int lane, int line) {
   hooks.shuffle(Shuffle::from_lane, x, bytes, lane, line);
 }
+void* simulated_dynamic_shared() {
+  return hooks.dynamic_shared();
+}
+bool simulated_arrive_last(std::uint32_t* counter, std::uint32_t count, int line) {
+  return hooks.arrive_last(counter, count, line);
+}
+void simulated_cluster_arrive(int line) {
+  hooks.cluster_arrive(line);
+}
+void simulated_cluster_wait(int line) {
+  hooks.cluster_wait(line);
+}
+int simulated_cluster_rank() {
+  return hooks.cluster_rank();
+}
+void simulated_store_to_block(void* mine, int rank, const void* value, int bytes, int line) {
+  hooks.store_to_block(mine, rank, value, bytes, line);
+}
+void simulated_bulk_init(const void* barrier, int line) {
+  hooks.bulk_init(barrier, line);
+}
+void simulated_bulk_load(void* to, const void* from, std::uint32_t bytes, const void* barrier, int line) {
+  hooks.bulk_load(to, from, bytes, barrier, line);
+}
+void simulated_bulk_wait(const void* barrier, std::uint32_t parity, int line) {
+  hooks.bulk_wait(barrier, parity, line);
+}
+void simulated_bulk_prefetch(const void* from, std::uint32_t bytes, int line) {
+  hooks.bulk_prefetch(from, bytes, line);
+}
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

@@ -109,6 +109,8 @@ class Run {
     launch.params = params;
     launch.blocks = source.units.value();
     launch.block_threads = source.schedule.block_threads;
+    launch.cluster = source.cluster;
+    launch.shared_bytes = source.shared_bytes;
     run_launch(launch);
   }
 

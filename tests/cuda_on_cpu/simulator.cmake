@@ -11,11 +11,15 @@ target_compile_features(cuda_on_cpu_kernel_side PRIVATE cxx_std_20)
 target_compile_options(cuda_on_cpu_kernel_side PRIVATE -fPIC -fvisibility=hidden -fno-sanitize=all -fno-exceptions)
 
 add_library(sinter_cuda_on_cpu STATIC
+  cuda_on_cpu/arrivals.cpp
+  cuda_on_cpu/bulk_copies.cpp
   cuda_on_cpu/fiber.cpp
   cuda_on_cpu/kernel.cpp
   cuda_on_cpu/launch.cpp
   cuda_on_cpu/memory.cpp
   cuda_on_cpu/run_program.cpp
+  cuda_on_cpu/runner.cpp
+  cuda_on_cpu/runner_calls.cpp
 )
 target_link_libraries(sinter_cuda_on_cpu PUBLIC sinter_testing)
 target_precompile_headers(sinter_cuda_on_cpu REUSE_FROM sinter_testing)
@@ -29,7 +33,9 @@ target_compile_definitions(sinter_cuda_on_cpu PRIVATE
 sinter_add_tests(cuda_on_cpu SOURCES
   cuda_on_cpu/dtypes_test.cpp
   cuda_on_cpu/faults_test.cpp
+  cuda_on_cpu/faults_between_blocks_test.cpp
   cuda_on_cpu/places_test.cpp
+  cuda_on_cpu/planted.cpp
   cuda_on_cpu/random_programs_test.cpp
   cuda_on_cpu/text_test.cpp
   cuda_on_cpu/use_simulator.cpp
