@@ -13,6 +13,8 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
+constexpr int bulk_piece = 16;  // bytes that a bulk copy is a multiple of
+
 /// An instruction: what stands between dots in its name, then its operands' words. "[%rd1+16]" gives the
 /// words "[", "%rd1" and "16".
 struct Instruction {
@@ -45,6 +47,10 @@ Instruction parse(std::string_view text) {
     return word;
   };
   skip_space();
+  while (text.starts_with('{') || text.starts_with('}')) {  // of a scope
+    text.remove_prefix(1);
+    skip_space();
+  }
   if (text.starts_with('@')) {  // the predicate
     text.remove_prefix(std::min(text.find_first_of(" \t\n"), text.size()));
     skip_space();
@@ -118,9 +124,10 @@ class Reader {
     for (const Instruction& i : instructions_) {
       const bool is_copy = i.name[0] == "cp" && i.is("global");
       const bool is_store = i.name[0] == "st";
-      if (i.name[0] != "ld" && !is_store && !is_copy) continue;
+      if ((i.name[0] != "ld" && !is_store && !is_copy) || i.is("prefetch")) continue;
       if (i.is("param") || (i.is("shared") && !is_copy) || i.is("local") || i.is("const")) continue;
-      const int bytes = is_copy ? number(i.words.back()) : access_bytes(i);
+      const bool is_bulk = is_copy && i.is("bulk");
+      const int bytes = is_bulk ? bulk_piece : is_copy ? number(i.words.back()) : access_bytes(i);
       const int parameter = parameter_of(address_of(i, is_copy));
       const auto same = std::ranges::find_if(found, [&](const GlobalAccesses& a) {
         return a.parameter == parameter && a.is_store == is_store && a.bytes == bytes;
@@ -139,12 +146,13 @@ class Reader {
  private:
   using Sources = std::set<int>;  // pointers that a register's value is made from
 
-  /// The word after the bracket: the first one of a load or store, the last one of a copy.
+  /// The word after the bracket: the first one of a load or store, the second one of a copy, whose third, if
+  /// it has one, is of a barrier.
   static std::string_view address_of(const Instruction& i, bool is_copy) {
-    std::string_view address;
+    int before = is_copy ? 1 : 0;
     for (std::size_t w = 0; w + 1 < i.words.size(); ++w)
-      if (i.words[w] == "[" && (is_copy || address.empty())) address = i.words[w + 1];
-    return address;
+      if (i.words[w] == "[" && before-- == 0) return i.words[w + 1];
+    return {};
   }
 
   int parameter_of(std::string_view reg) const {

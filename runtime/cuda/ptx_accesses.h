@@ -17,7 +17,7 @@ struct GlobalAccesses {
 
 /// The accesses to global memory of the only kernel in a PTX text, ordered by parameter, loads first, wide
 /// ones first. `pointers` are the places of the pointers in the parameter block. Copies from global to shared
-/// memory are loads; atomic operations are left out.
+/// memory are loads, bulk ones of 16 bytes; atomic operations and prefetches are left out.
 std::vector<GlobalAccesses> global_accesses(std::string_view ptx, std::span<const int> pointers);
 
 }  // namespace sinter::runtime

@@ -52,6 +52,20 @@ TEST_CASE("accesses are counted by pointer, direction and width") {
         std::vector<Expected>{{0, false, 16, 2}, {0, false, 8, 1}, {8, true, 32, 1}, {8, true, 2, 1}});
 }
 
+TEST_CASE("scopes do not hide instructions, and bulk copies are loads") {
+  const std::string body =
+      "\tld.param.u64 %rd1, [f_param_0];\n"
+      "\tld.param.u64 %rd2, [f_param_0+8];\n"
+      "\t{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r11; }\n"
+      "\tcvta.to.global.u64 %rd3, %rd1;\n"
+      "\tld.global.v2.u32 {%r2, %r3}, [%rd3];\n"
+      "\tcvta.to.global.u64 %rd4, %rd2;\n"
+      "\tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd4], %r6, [%r7];\n"
+      "\tcp.async.bulk.prefetch.L2.global [%rd3], %r6;\n"
+      "\tst.shared::cluster.u32 [%r8], %r9;\n";
+  CHECK(accesses(body) == std::vector<Expected>{{0, false, 8, 1}, {8, false, 16, 1}});
+}
+
 TEST_CASE("pointers are followed through loops, and what is loaded is none") {
   const std::string body =
       "\tld.param.u64 %rd1, [f_param_0+16];\n"
