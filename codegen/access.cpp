@@ -23,6 +23,73 @@ int access_elements(const Kernel& k, int buffer, const Affine& address, int axis
   return elements;
 }
 
+std::vector<int> axes_in_memory(const Kernel& k, const Affine& address) {
+  std::vector<int> axes;
+  std::int64_t run = 1;
+  for (bool longer = true; longer;) {
+    longer = false;
+    for (int axis = static_cast<int>(k.axes.size()) - 1; axis >= 0 && !longer; --axis) {
+      const ir::Dim gap = address.factor(axis);
+      if (!(gap.is(run) || gap.is(-run)) || std::ranges::find(axes, axis) != axes.end()) continue;
+      axes.push_back(axis);
+      const ir::Dim& extent = k.axes[static_cast<std::size_t>(axis)].extent;
+      if (!extent.is_constant()) return axes;
+      run *= extent.value();
+      longer = true;
+    }
+  }
+  return axes;
+}
+
+namespace {
+
+bool of_axes(const Kernel& k, const Affine& address) {
+  return std::ranges::all_of(address.terms,
+                             [&](const Term& t) { return k.atoms[t.atom].kind == Atom::Kind::axis; });
+}
+
+/// The first axes of a tile that lie without gaps: whole ones, and perhaps the part of one more.
+std::size_t axes_of_run(const Kernel& k, const Affine& address, std::span<const Span> order) {
+  std::size_t count = 0;
+  std::int64_t run = 1;
+  for (bool whole = true; whole && count < order.size() && address.factor(order[count].axis).is(run);
+       ++count) {
+    whole = k.axes[static_cast<std::size_t>(order[count].axis)].extent.is(order[count].size);
+    run *= order[count].size;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::int64_t run_in_tile(const Kernel& k, const Affine& address, std::span<const Span> order) {
+  std::int64_t run = 1;
+  if (of_axes(k, address))
+    for (const Span& s : order.first(axes_of_run(k, address, order))) run *= s.size;
+  return run;
+}
+
+int access_in_tile(const Kernel& k, int buffer, const Affine& address, std::span<const Span> order,
+                   int bytes) {
+  if (!of_axes(k, address)) return 1;
+  const KernelBuffer& b = k.buffers[static_cast<std::size_t>(buffer)];
+  const std::span<const Span> dense = order.first(axes_of_run(k, address, order));
+  const std::int64_t run = run_in_tile(k, address, order);
+  std::int64_t divisor = std::gcd(run, b.alignment / size_of(b.dtype));
+  divisor = std::gcd(divisor, address.constant.known_divisor(k.facts));  // gcd(d, 0) is d
+  if (!dense.empty()) {  // the last of a run's axes may end within a tile
+    const Span& last = dense.back();
+    const ir::Dim& extent = k.axes[static_cast<std::size_t>(last.axis)].extent;
+    divisor = std::gcd(divisor, run / last.size * extent.known_divisor(k.facts));
+  }
+  for (const Term& t : address.terms)
+    if (std::ranges::find(dense, t.atom, &Span::axis) == dense.end())
+      divisor = std::gcd(divisor, t.factor.known_divisor(k.facts));
+  int elements = bytes / size_of(b.dtype);
+  while (elements > 1 && divisor % elements != 0) elements /= 2;
+  return elements;
+}
+
 int vector_elements(const Kernel& k, int axis, int bytes) {
   const std::int64_t extent = k.axes[static_cast<std::size_t>(axis)].extent.known_divisor(k.facts);
   int most = 1;

@@ -1,6 +1,8 @@
 // How wide a tensor can be read or written along an axis.
 #pragma once
 
+#include <span>
+
 #include "codegen/kernel.h"
 
 namespace sinter::codegen {
@@ -17,5 +19,24 @@ int access_elements(const Kernel& kernel, int buffer, const Affine& address, int
 /// Elements along the axis that a thread handles at once, so that the tensor that allows the most is moved
 /// `bytes` bytes at a time: a power of two that divides the axis.
 int vector_elements(const Kernel& kernel, int axis, int bytes);
+
+/// The part of an axis that a tile takes.
+struct Span {
+  int axis;
+  std::int64_t size;
+};
+
+/// Axes along which the tensor at an address lies without gaps, from the one of neighbouring elements on;
+/// each goes on where the one before ends.
+std::vector<int> axes_in_memory(const Kernel& kernel, const Affine& address);
+
+/// Elements that lie without gaps where a tile is walked over in this order of its axes, the first one
+/// fastest; 1 where the address is not of axes alone.
+std::int64_t run_in_tile(const Kernel& kernel, const Affine& address, std::span<const Span> order);
+
+/// Elements that one access of up to `bytes` bytes can move where a tile is walked over in this order of its
+/// axes, the first one fastest, and begins at multiples of its own size: a power of two.
+int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std::span<const Span> order,
+                   int bytes);
 
 }  // namespace sinter::codegen

@@ -24,6 +24,8 @@ KernelSource CudaEmitter::run() {
   lines_.indent();
   if (k_.has_reduction())
     print_rows(source);
+  else if (!schedule_.tiles.empty())
+    print_tiles(source);
   else
     print_elements(source);
   finish(source);

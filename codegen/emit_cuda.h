@@ -34,6 +34,9 @@ class CudaEmitter {
   int store_access(int number) const;
   std::string stored_type(int store) const;
 
+  // emit_cuda_tiles.cpp
+  void print_tiles(KernelSource& source);
+
   // emit_cuda_rows.cpp
   void print_rows(KernelSource& source);
   void declare_kept(const Walk& walk, bool for_later);

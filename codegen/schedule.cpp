@@ -85,6 +85,9 @@ std::string Schedule::str() const {
       if (axes[i][j].size != 0) text += fmt::format(" {}", axes[i][j].size);
     }
   }
+  for (const SharedTile& t : tiles)
+    text += t.load >= 0 ? fmt::format("; v{} through a tile", t.load)
+                        : fmt::format("; store {} through a tile", t.store);
   if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
@@ -113,7 +116,7 @@ Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
   constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
-  constexpr std::array on_gpu{choose_pointwise, choose_team_columns, choose_team_rows};
+  constexpr std::array on_gpu{choose_tiles, choose_pointwise, choose_team_columns, choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
   const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
   for (const Chooser choose : choosers) {

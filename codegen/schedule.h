@@ -28,10 +28,21 @@ struct Crossing {
   Residence residence;
 };
 
+/// A tensor that lies along another axis than the one that neighbouring threads take: a block moves its tile
+/// of it in the order in which it lies, and uses it from shared memory.
+struct SharedTile {
+  int load = -1, store = -1;     // the value that is loaded, or the number of the store
+  int access = 1;                // elements that a thread moves at once
+  int skew_every = 0, skew = 0;  // after so many elements of the tile so many places are left out
+  friend bool operator==(const SharedTile&, const SharedTile&) = default;
+};
+
 struct Schedule {
-  std::string chooser;  // "pointwise", "short rows", "row", "team rows", "team columns", "column", "plain"
+  std::string
+      chooser;  // "tiles", "pointwise", "short rows", "row", "team rows", "team columns", "column", "plain"
   std::vector<std::vector<Factor>> axes;  // per axis of the kernel, outermost factor first
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
+  std::vector<SharedTile> tiles;          // all other loads and stores are direct
   std::vector<int> joined;   // reductions folded along with their leaders; see merge_reductions.h
   int block_threads = 1;     // threads of a block that work together; 1 on the CPU
   int vector = 1;            // elements of the innermost axis that a thread handles at once
@@ -55,6 +66,7 @@ bool runs_along(const Kernel& kernel, int axis);
 std::vector<Crossing> costly_crossings(const Kernel& kernel, Residence residence);
 
 /// Choosers: nothing, and the reason in `why`, for kernels that are not theirs.
+std::optional<Schedule> choose_tiles(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device,
                                          std::string& why);
 std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device,

@@ -38,6 +38,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   cuda_on_cpu/planted.cpp
   cuda_on_cpu/random_programs_test.cpp
   cuda_on_cpu/text_test.cpp
+  cuda_on_cpu/tiles_test.cpp
   cuda_on_cpu/use_simulator.cpp
   program/joined_reductions_test.cpp
   program/layouts_test.cpp
