@@ -47,6 +47,7 @@ std::string cuda_kernels() {
     text += fmt::format("ENTRY void from_{0}({0}* x) {{ *x = shuffle_down(*x, 1) + shuffle_from(*x, 2); }}\n",
                         name(t));
   text += "ENTRY void wait() { sync_warp(); sync_block(); }\n";
+  text += "ENTRY void leave_gaps(uint32* x) { *x = skewed<64, 4>(*x); }\n";
   text +=
       "ENTRY void last(uint32* counter, f32* x) { if (arrive_last(counter, 8)) *x = "
       "*dynamic_shared<f32>(64); }\n";
