@@ -13,7 +13,7 @@ namespace sinter::testing::cuda_on_cpu {
 class Clocks {
  public:
   static constexpr int warp = 32;
-  static constexpr int most_copies = 8;  // at a time, of a block
+  static constexpr int most_copies = 16;  // at a time, of a block
 
   using Times = std::vector<std::uint32_t>;  // per warp
 

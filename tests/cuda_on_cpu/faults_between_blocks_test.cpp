@@ -133,6 +133,32 @@ TEST_CASE("blocks of a cluster exchange what they should") {
             .message == "");
 }
 
+TEST_CASE("the largest cluster folds a row that its blocks have brought by bulk copies") {
+  constexpr int blocks = 16, threads = 1024, part = 4096;
+  const std::string body =
+      "__shared__ bulk_barrier bar; __shared__ int64 sums[32]; __shared__ int64 got[16];\n"
+      "f32* row = dynamic_shared<f32>(); const int rank = cluster_rank();\ncluster_arrive();\n"
+      "if (t == 0) { bulk_init(&bar); bulk_load(row, in0 + rank * 4096, 16384, &bar); }\n"
+      "sync_block(); bulk_wait(&bar, 0);\nint64 sum = 0;\n"
+      "const vec<f32, 4> x = load_vec<4, 4>(row + t * 4);\n"
+      "for (int k = 0; k < 4; ++k) sum += (int64)x.at[k];\n"
+      "for (int half = 16; half != 0; half /= 2) sum += shuffle_xor(sum, half);\n"
+      "if (t % 32 == 0) sums[t / 32] = sum;\nsync_block();\nsum = 0;\n"
+      "for (int w = 0; w < 32; ++w) sum += sums[w];\ncluster_wait();\n"
+      "if (t < 16) store_to_block(&got[rank], t, sum);\ncluster_arrive(); cluster_wait();\nsum = 0;\n"
+      "for (int b = 0; b < 16; ++b) sum += got[b];\n"
+      "vec<f32, 4> y; for (int k = 0; k < 4; ++k) y.at[k] = (f32)(sum / 4096 + (int64)x.at[k]);\n"
+      "store_streaming<4>(out0 + rank * 4096 + t * 4, y);";
+  const Planted planted(body, {.n = blocks * part,
+                               .blocks = blocks,
+                               .threads = threads,
+                               .cluster = blocks,
+                               .shared_bytes = part * 4});
+  run_launch(planted.launch());
+  constexpr std::int64_t n = blocks * part, sum = n * (n - 1) / 2;
+  for (std::int64_t i = 0; i < n; i += 101) CHECK(planted.out()[i] == static_cast<float>(sum / 4096 + i));
+}
+
 TEST_CASE("a store into another block without the waits around it is found") {
   const std::string body =
       "__shared__ f32 got[2];\nconst int rank = cluster_rank();\nif (t < 2) got[t] = "

@@ -91,8 +91,8 @@ std::optional<MemoryFault> Memory::race(const Place& place, bool write, const Ac
   const char* verb = write ? "writes" : "reads";
   const auto in_cluster = [&](std::int64_t block) { return (block - 1) / cluster_ == who.block / cluster_; };
   const auto ordered = [&](std::int64_t block, int number, std::uint32_t time, std::uint32_t arrivals) {
-    return in_cluster(block) ? order.clocks.ordered(number, time, who.number)
-                             : order.arrivals.ordered(block - 1, arrivals, who.block);
+    return (in_cluster(block) && order.clocks.ordered(number, time, who.number)) ||
+           order.arrivals.ordered(block - 1, arrivals, who.block);
   };
   const auto fault = [&](std::int64_t block, int number, const char* has) -> MemoryFault {
     if (!in_cluster(block))
