@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/liveness.h"
+#include "passes/below_maximum.h"
 #include "passes/narrow_values.h"
 
 namespace sinter::passes {
@@ -42,19 +43,6 @@ std::vector<bool> never_negative(const Graph& g) {
     }
   }
   return result;
-}
-
-/// Whether a value is the maximum of x over the axes that `sum` folds, at every element of x.
-bool is_shift(const Graph& g, Value shift, Value x, const ir::Attrs& sum) {
-  if (g.op(shift) == Op::broadcast_to) shift = g.operands(shift)[0];
-  const ir::Shape &from = g.shape(x), &to = g.shape(shift);
-  if (from.rank() != to.rank()) return false;
-  for (int i = 0; i < from.rank(); ++i) {
-    const bool folded = std::ranges::find(sum.axes, i) != sum.axes.end();
-    if (!(to[i] == (folded ? ir::Dim(1) : from[i]))) return false;
-  }
-  while (g.op(shift) == Op::reshape) shift = g.operands(shift)[0];
-  return g.op(shift) == Op::max && g.operands(shift)[0] == x && g.attrs(shift).axes == sum.axes;
 }
 
 /// By node id: the value is 1 or more (or NaN), whatever the inputs are.
@@ -95,6 +83,14 @@ bool keeps_relative_error(const Graph& g, Value user, const std::vector<bool>& n
   return false;
 }
 
+/// Whether a value is a sum, written as a difference, of log sum e^(x - max x) and of what is x - max x with
+/// the other sign: cross entropy, log softmax. Neither makes the other's error count for more.
+bool adds_logarithm(const Graph& g, Value user, const std::vector<bool>& below) {
+  if (g.op(user) != Op::sub) return false;
+  const Value a = g.operands(user)[0], b = g.operands(user)[1];
+  return (is_log_of_shifted_sum(g, a) && below[b.id]) || (below[a.id] && is_log_of_shifted_sum(g, b));
+}
+
 /// Whether zero in place of an operand below 2^-126 makes no more of a difference to the result than that.
 bool keeps_small_values_small(const Graph& g, Value user, Value operand) {
   constexpr std::array always{Op::add, Op::sum, Op::neg,     Op::abs,     Op::cast,
@@ -130,13 +126,15 @@ constexpr int most_weight = 4;
 
 std::vector<Uses> uses_of(const Graph& g, const std::vector<bool>& narrow,
                           const std::vector<std::uint32_t>& last) {
-  const std::vector<bool> positive = never_negative(g), large = at_least_one(g, positive);
+  const std::vector<bool> positive = never_negative(g), large = at_least_one(g, positive),
+                          below = below_maximum(g);
   std::vector<Uses> uses(g.size());
   for (auto id = static_cast<std::uint32_t>(g.size()); id-- > 0;) {
     const Value v{id};
     if (last[id] == ir::never_read) continue;
     const bool ends = g.op(v) == Op::cast && is_16bit_float(g.dtype(v));
-    const bool keeps = ends || keeps_relative_error(g, v, positive);
+    const bool keeps = ends || keeps_relative_error(g, v, positive) || adds_logarithm(g, v, below) ||
+                       is_log_of_shifted_sum(g, v);
     const auto operands = g.operands(v);
     const bool beside_large = large[id] && (g.op(v) == Op::add || g.op(v) == Op::sum);
     const bool by_large = g.op(v) != Op::div || large[operands[1].id];

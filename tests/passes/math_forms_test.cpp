@@ -111,3 +111,24 @@ TEST_CASE("a quotient that should be 1 is, before a function that has an edge th
                            "div(%y, sub(1, %q))", "pow(sub(1, %q), -0.5)"})
     CHECK(div_of(edge) == MathForm::portable);
 }
+
+TEST_CASE("a logarithm of shifted exponentials keeps their relative error") {
+  const auto exp_of = [](const std::string& body) {
+    return form_of(ir::Op::exp,
+                   "(%x: bf16[8, 64], %i: int64[8, 1], %y: bf16[8, 1]) {\n"
+                   "  %z = cast(%x, dtype=f32)\n"
+                   "  %m = max(%z, axes=[1], keepdims=true)\n"
+                   "  %d = sub(%z, %m)\n"
+                   "  %s = log(sum(exp(%d), axes=[1], keepdims=true))\n"
+                   "  return cast(" +
+                       body + ", dtype=bf16)\n}");
+  };
+  CHECK(exp_of("%s") == MathForm::narrow);
+  CHECK(exp_of("sub(%d, %s)") == MathForm::narrow);                                        // log softmax
+  CHECK(exp_of("sub(%s, sub(take_along_axis(%z, %i, axis=1), %m))") == MathForm::narrow);  // cross entropy
+  // These may come near zero where the logarithm does not.
+  CHECK(exp_of("add(%s, %m)") == MathForm::device);
+  CHECK(exp_of("sub(%s, cast(%y, dtype=f32))") == MathForm::device);
+  CHECK(exp_of("sub(%s, sub(take_along_axis(neg(%z), %i, axis=1), %m))") == MathForm::device);
+  CHECK(exp_of("add(%s, %d)") == MathForm::device);
+}
