@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <thread>
 #include <vector>
 
 namespace suite {
@@ -15,18 +16,19 @@ using sinter::DType;
 /// Numbers from a counter (SplitMix64, Steele, Lea and Flood 2014).
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t stream) : state_(mix(seed) ^ mix(~stream)) {}
+  Random(std::uint64_t seed, std::uint64_t stream) : start_(mix(seed) ^ mix(~stream)) {}
 
-  std::uint64_t bits() { return mix(state_ += 0x9e3779b97f4a7c15); }
+  std::uint64_t bits(std::uint64_t place) const { return mix(start_ + (place + 1) * 0x9e3779b97f4a7c15); }
   /// Over (0, 1].
-  double uniform() { return static_cast<double>((bits() >> 11) + 1) * 0x1p-53; }
+  double uniform(std::uint64_t place) const { return static_cast<double>((bits(place) >> 11) + 1) * 0x1p-53; }
   /// From 0 to range - 1.
-  std::int64_t below(std::int64_t range) {
-    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(range));
+  std::int64_t below(std::int64_t range, std::uint64_t place) const {
+    return static_cast<std::int64_t>(bits(place) % static_cast<std::uint64_t>(range));
   }
-  /// Two normal numbers (Box and Muller 1958).
-  std::pair<double, double> normal() {
-    const double radius = std::sqrt(-2 * std::log(uniform())), angle = 2 * std::numbers::pi * uniform();
+  /// Two normal numbers (Box and Muller 1958), from those at the place and at the next.
+  std::pair<double, double> normal(std::uint64_t place) const {
+    const double radius = std::sqrt(-2 * std::log(uniform(place))),
+                 angle = 2 * std::numbers::pi * uniform(place + 1);
     return {radius * std::cos(angle), radius * std::sin(angle)};
   }
 
@@ -36,7 +38,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  std::uint64_t state_;
+  std::uint64_t start_;
 };
 
 std::int64_t value_of(const sinter::Length& length, const std::string& input) {
@@ -48,24 +50,44 @@ std::int64_t value_of(const sinter::Length& length, const std::string& input) {
 }
 
 /// How many numbers are drawn before they repeat: enough that no statistic can tell, few enough that large
-/// inputs are there at once.
-constexpr std::size_t period = std::size_t{1} << 22;
+/// inputs are there at once. Where there are many inputs, those that come late repeat sooner, after a prime
+/// number, so that rows differ whatever their length is.
+std::size_t period_of(std::uint64_t number) {
+  constexpr std::uint64_t first_ones = 16;
+  return number < first_ones ? std::size_t{1} << 22 : (std::size_t{1} << 16) + 1;
+}
 
-std::vector<double> draw_floats(std::size_t count, Draw how, double scale, Random& random) {
-  std::vector<double> values(std::min(count, period));
-  for (std::size_t i = 0; i < values.size(); i += 2) {
-    const auto [a, b] = random.normal();
-    values[i] = a * scale;
-    if (i + 1 < values.size()) values[i + 1] = b * scale;
-  }
+/// Calls work(begin, end) on pieces of [0, count) of even length, on all cores.
+template <class Work>
+void in_pieces(std::size_t count, const Work& work) {
+  constexpr std::size_t fewest = std::size_t{1} << 16;
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t pieces = std::clamp<std::size_t>(count / fewest, 1, cores);
+  const std::size_t length = (count / pieces + 2) / 2 * 2;
+  std::vector<std::jthread> threads;
+  for (std::size_t begin = length; begin < count; begin += length)
+    threads.emplace_back([&work, begin, end = std::min(begin + length, count)] { work(begin, end); });
+  work(std::size_t{0}, std::min(length, count));
+}
+
+std::vector<double> draw_floats(std::size_t count, Draw how, double scale, const Random& random) {
+  std::vector<double> values(count);
+  in_pieces(count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; i += 2) {
+      const auto [a, b] = random.normal(i);
+      values[i] = a * scale;
+      if (i + 1 < end) values[i + 1] = b * scale;
+    }
+  });
   if (how == Draw::positive)
     for (double& value : values) value = std::abs(value);
   return values;
 }
 
-std::vector<double> draw_wholes(std::size_t count, std::int64_t low, std::int64_t range, Random& random) {
-  std::vector<double> values(std::min(count, period));
-  for (double& value : values) value = static_cast<double>(low + random.below(range));
+std::vector<double> draw_wholes(std::size_t count, std::int64_t low, std::int64_t range,
+                                const Random& random) {
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(low + random.below(range, i));
   return values;
 }
 
@@ -77,15 +99,21 @@ T as(double value) {
     return static_cast<T>(value);
 }
 
-/// The values, repeated as often as the shape needs them.
+/// The values, repeated as often as the shape needs them; on a GPU by itself, since large inputs take long to
+/// get there.
 sinter::Tensor make(DType dtype, const sinter::Shape& shape, std::size_t count,
                     const std::vector<double>& values, const sinter::Device& device) {
   return sinter::visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> elements(count);
-    for (std::size_t i = 0; i < std::min(count, values.size()); ++i) elements[i] = as<T>(values[i]);
-    for (std::size_t i = values.size(); i < count; ++i) elements[i] = elements[i - values.size()];
-    return sinter::from_vector<T>(elements, shape, device);
+    const bool repeats_there = device.is_gpu() && count > values.size();
+    std::vector<T> elements(repeats_there ? values.size() : count);
+    for (std::size_t i = 0; i < std::min(elements.size(), values.size()); ++i) elements[i] = as<T>(values[i]);
+    for (std::size_t i = values.size(); i < elements.size(); ++i) elements[i] = elements[i - values.size()];
+    if (!repeats_there) return sinter::from_vector<T>(elements, shape, device);
+    const auto length = static_cast<std::int64_t>(values.size()), all = static_cast<std::int64_t>(count);
+    const sinter::Tensor once = sinter::from_vector<T>(elements, {1, length}, device);
+    const sinter::Tensor rows = sinter::broadcast_to(once, {(all + length - 1) / length, length});
+    return sinter::reshape(sinter::slice(sinter::reshape(rows, {-1}), {{0, all}}), shape);
   });
 }
 
@@ -102,19 +130,20 @@ sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t see
                                                                                                << 40)
       throw sinter::ValueError("input " + input.name +
                                " is larger than any memory; choose smaller lengths with --set");
-  Random random(seed, number);
+  const Random random(seed, number);
+  const std::size_t drawn = std::min(count, period_of(number));
   std::vector<double> values;
   if (is_float(dtype)) {
     const bool is_weight = how == Draw::weights && !shape.empty() && shape[0] > 0;
-    values = draw_floats(count, how, is_weight ? 1 / std::sqrt(static_cast<double>(shape[0])) : 1, random);
+    values = draw_floats(drawn, how, is_weight ? 1 / std::sqrt(static_cast<double>(shape[0])) : 1, random);
   } else if (is_bool(dtype)) {
-    values = draw_wholes(count, 0, 2, random);
+    values = draw_wholes(drawn, 0, 2, random);
   } else if (input.index_range) {
     const std::int64_t range = std::max<std::int64_t>(value_of(*input.index_range, input.name), 1);
     const std::int64_t most = dtype == DType::int8 ? 128 : dtype == DType::uint8 ? 256 : range;
-    values = draw_wholes(count, 0, std::min(range, most), random);
+    values = draw_wholes(drawn, 0, std::min(range, most), random);
   } else {
-    values = draw_wholes(count, dtype == DType::uint8 ? 0 : -4, 9, random);
+    values = draw_wholes(drawn, dtype == DType::uint8 ? 0 : -4, 9, random);
   }
   return make(dtype, shape, count, values, device);
 }

@@ -12,7 +12,9 @@
 #include "samples/bench/stopwatch.h"
 #include "samples/tool/bench_by_hand.h"
 #include "samples/tool/bench_result.h"
+#include "samples/tool/check_number.h"
 #include "samples/tool/inputs.h"
+#include "samples/tool/lines.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
 #include "samples/tool/tensor_files.h"
@@ -27,9 +29,9 @@ using Tensors = std::vector<Tensor>;
 struct BenchOptions {
   std::vector<std::string> whats, inputs;
   SubjectOptions subject;
-  std::string device, markdown, output_dir;
+  std::string device, markdown, output_dir, batch;
   double seconds = 3;
-  bool by_hand = false, no_first_call = false;
+  bool by_hand = false, no_eager = false, no_first_call = false;
 };
 
 /// A directory for the kernel cache of the processes that time first calls.
@@ -54,9 +56,12 @@ auto compile(const Subject& subject, const SubjectOptions& options) {
   return sinter::compile(subject.function, {.numerics = options.chosen_numerics(), .name = subject.name});
 }
 
-double total_bytes(const Tensors& tensors) {
+/// Bytes that must move.
+double bytes_of(const Subject& subject, const Tensors& inputs, const Tensors& outputs) {
+  if (subject.bytes) return subject.bytes(inputs, outputs);
   double bytes = 0;
-  for (const Tensor& x : tensors) bytes += static_cast<double>(x.nbytes());
+  for (const Tensors* tensors : {&inputs, &outputs})
+    for (const Tensor& x : *tensors) bytes += static_cast<double>(x.nbytes());
   return bytes;
 }
 
@@ -99,7 +104,7 @@ BenchResult bench_one(const Job& job, const BenchOptions& options, const sinter:
   const auto compiled = compile(subject, options.subject);
   Tensors outputs = compiled(inputs);
   count_work(compiled.programs().front(), result);
-  result.bytes = total_bytes(inputs) + total_bytes(outputs);
+  result.bytes = bytes_of(subject, inputs, outputs);
   const auto specs = subject.function.inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i)
     result.inputs.push_back(fmt::format("{}: {}[{}]", specs[i].name, name(inputs[i].dtype()),
@@ -111,8 +116,9 @@ BenchResult bench_one(const Job& job, const BenchOptions& options, const sinter:
   // Fused first: what has kept a GPU hot before would slow it down.
   result.fused = stopwatch.measure(options.seconds * 0.4, before, [&] { outputs = compiled(inputs); });
   if (!options.output_dir.empty()) write_tensors(options.output_dir, subject.function.outputs(), outputs);
-  result.eager =
-      stopwatch.measure(options.seconds * 0.5, before, [&] { outputs = subject.function(inputs); });
+  if (!options.no_eager)
+    result.eager =
+        stopwatch.measure(options.seconds * 0.5, before, [&] { outputs = subject.function(inputs); });
   const bool is_f32 = !inputs.empty() && inputs[0].dtype() == sinter::f32;
   if (options.by_hand && subject.by_hand && is_f32 && !device.is_gpu())
     result.by_hand = time_by_hand(subject, inputs, outputs, options.seconds * 0.4, stopwatch);
@@ -146,25 +152,63 @@ void show_progress(std::size_t done, std::size_t all, const std::string& name) {
   std::fflush(stderr);
 }
 
-void run_bench(const BenchOptions& options) {
-  const sinter::Device device = device_of(options.device);
+std::vector<BenchResult> bench_all(const BenchOptions& options, const sinter::Device& device,
+                                   bench::Stopwatch& stopwatch) {
   const std::vector<Job> jobs = open_jobs(options);
-  const std::unique_ptr<bench::Stopwatch> stopwatch = bench::stopwatch_of(device);
   std::vector<BenchResult> results;
   for (const Job& job : jobs) {
     show_progress(results.size(), jobs.size(), job.subject.name);
-    results.push_back(bench_one(job, options, device, *stopwatch));
+    results.push_back(bench_one(job, options, device, stopwatch));
   }
   show_progress(results.size(), jobs.size(), "");
-  if (!options.markdown.empty()) {
-    std::string command = "sinter bench";
-    for (const std::string& what : options.whats) command += " " + what;
-    for (const std::string& text : options.subject.set) command += " --set " + text;
-    if (!options.device.empty()) command += " --device " + options.device;
-    if (!options.subject.numerics.empty()) command += " --numerics " + options.subject.numerics;
-    if (options.by_hand) command += " --against-handwritten";
-    write_file(options.markdown, bench_markdown(results, command, device, stopwatch->method()));
-  }
+  return results;
+}
+
+/// What chooses the workloads and how they are measured.
+void add_options(CLI::App& app, BenchOptions& options) {
+  app.add_option("WHAT", options.whats, "workloads, or files with a graph; the whole suite if none is given");
+  options.subject.add_to(app);
+  app.add_option("--input", options.inputs, "NAME=FILE.npy: an input; the others are drawn")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("--seconds", options.seconds, "time for the repetitions of one workload; 3 unless given")
+      ->check(above_zero());
+  app.add_flag("--no-eager", options.no_eager, "leaves out eager, which takes long where much is fused");
+  app.add_flag("--no-first-call", options.no_first_call, "leaves out the first calls, which take seconds");
+  app.add_option("--output-dir", options.output_dir,
+                 "writes NAME.npy there for every output of the last fused repetition, bf16 as uint16");
+}
+
+/// Answers every line of --batch, which has arguments of bench, as a process of its own would with --json.
+void run_batch(const BenchOptions& options, const sinter::Device& device, bench::Stopwatch& stopwatch) {
+  for_each_line(options.batch, [&](const std::string& line) {
+    BenchOptions own;
+    CLI::App app;
+    add_options(app, own);
+    app.parse(line);
+    own.device = options.device;
+    return bench_json_line(bench_all(own, device, stopwatch));
+  });
+}
+
+std::string command_of(const BenchOptions& options) {
+  std::string command = "sinter bench";
+  for (const std::string& what : options.whats) command += " " + what;
+  for (const std::string& text : options.subject.set) command += " --set " + text;
+  if (!options.device.empty()) command += " --device " + options.device;
+  if (!options.subject.numerics.empty()) command += " --numerics " + options.subject.numerics;
+  if (options.by_hand) command += " --against-handwritten";
+  return command;
+}
+
+void run_bench(const BenchOptions& options) {
+  const sinter::Device device = device_of(options.device);
+  if (!options.batch.empty()) return run_batch(options, device, *bench::stopwatch_of(device));
+  open_jobs(options);  // complains before a second passes
+  const std::unique_ptr<bench::Stopwatch> stopwatch = bench::stopwatch_of(device);
+  const std::vector<BenchResult> results = bench_all(options, device, *stopwatch);
+  if (!options.markdown.empty())
+    write_file(options.markdown, bench_markdown(results, command_of(options), device, stopwatch->method()));
   print(options.subject.json ? bench_json(results) : bench_table(results));
 }
 
@@ -198,22 +242,17 @@ void print_first_call(const BenchOptions& options) {
 void add_bench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* verb = app.add_subcommand("bench", "times eager against fused");
-  verb->add_option("WHAT", options->whats,
-                   "workloads, or files with a graph; the whole suite if none is given");
-  options->subject.add_to(*verb);
+  add_options(*verb, *options);
   verb->add_option("--device", options->device,
                    "where it runs: cpu, cuda, cuda:1; else the device that is there");
-  verb->add_option("--input", options->inputs, "NAME=FILE.npy: an input; the others are drawn")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  verb->add_option("--seconds", options->seconds, "time for the repetitions of one workload; 3 unless given")
-      ->check(CLI::PositiveNumber);
   verb->add_flag("--against-handwritten", options->by_hand,
                  "on the CPU, also times workloads that are written and vectorised by hand (gelu in f32)");
-  verb->add_flag("--no-first-call", options->no_first_call, "leaves out the first calls, which take seconds");
-  verb->add_option("--output-dir", options->output_dir,
-                   "writes NAME.npy there for every output of the last fused repetition, bf16 as uint16");
   verb->add_option("--markdown", options->markdown, "file to which the table is written, with the machine");
+  verb->add_option(
+          "--batch", options->batch,
+          "file, or - for standard input, with a line of arguments per run; prints JSON, a line each")
+      ->type_name("FILE")
+      ->excludes("WHAT");
   verb->callback([options] { run_bench(*options); });
 
   CLI::App* hidden = app.add_subcommand("first-call", "")->group("");

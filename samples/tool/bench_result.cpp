@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "samples/bench/machine.h"
@@ -25,36 +26,40 @@ std::string with_spread(const Timing& t) {
   return fmt::format("{} ({} to {})", digits(t.median), digits(t.p10), digits(t.p90));
 }
 
-bool any_by_hand(const std::vector<BenchResult>& results) {
-  return std::ranges::any_of(results, [](const BenchResult& r) { return r.by_hand.has_value(); });
-}
+/// A column of the table. One whose cells are all empty is left out.
+struct Column {
+  std::string title;
+  std::function<std::string(const BenchResult&)> cell;
+};
 
-std::vector<std::string> header(bool with_hand) {
-  std::vector<std::string> cells{"workload",  "eager ms", "fused ms", "ratio",         "GB/s",
-                                 "% of copy", "TFLOP/s",  "launches", "first call ms", "from disk ms"};
-  if (with_hand) cells.insert(cells.begin() + 3, "by hand ms");
-  return cells;
-}
-
-std::vector<std::string> row(const BenchResult& r, bool with_hand) {
-  std::vector<std::string> cells{r.name,
-                                 with_spread(r.eager),
-                                 with_spread(r.fused),
-                                 digits(r.ratio()),
-                                 digits(r.gbps()),
-                                 fmt::format("{:.0f}", r.percent_of_copy()),
-                                 r.flops > 0 ? digits(r.tflops()) : "",
-                                 fmt::format("{} to {}", r.eager_launches, r.fused_launches),
-                                 digits(r.first_call_ms),
-                                 digits(r.first_call_warm_ms)};
-  if (with_hand) cells.insert(cells.begin() + 3, r.by_hand ? with_spread(*r.by_hand) : "");
-  return cells;
+std::vector<Column> columns() {
+  const auto spread = [](const std::optional<Timing>& t) { return t ? with_spread(*t) : ""; };
+  const auto number = [](const std::optional<double>& x) { return x ? digits(*x) : ""; };
+  return {
+      {"eager ms", [=](const BenchResult& r) { return spread(r.eager); }},
+      {"fused ms", [=](const BenchResult& r) { return spread(r.fused); }},
+      {"by hand ms", [=](const BenchResult& r) { return spread(r.by_hand); }},
+      {"ratio", [](const BenchResult& r) { return r.eager ? digits(r.eager->median / r.fused.median) : ""; }},
+      {"GB/s", [](const BenchResult& r) { return digits(r.gbps()); }},
+      {"% of copy", [](const BenchResult& r) { return fmt::format("{:.0f}", r.percent_of_copy()); }},
+      {"TFLOP/s", [](const BenchResult& r) { return r.flops > 0 ? digits(r.tflops()) : ""; }},
+      {"launches",
+       [](const BenchResult& r) { return fmt::format("{} to {}", r.eager_launches, r.fused_launches); }},
+      {"first call ms", [=](const BenchResult& r) { return number(r.first_call_ms); }},
+      {"from disk ms", [=](const BenchResult& r) { return number(r.first_call_warm_ms); }},
+  };
 }
 
 std::vector<std::vector<std::string>> table(const std::vector<BenchResult>& results) {
-  const bool with_hand = any_by_hand(results);
-  std::vector<std::vector<std::string>> rows{header(with_hand)};
-  for (const BenchResult& r : results) rows.push_back(row(r, with_hand));
+  std::vector<std::vector<std::string>> rows{{"workload"}};
+  for (const BenchResult& r : results) rows.push_back({r.name});
+  for (const Column& column : columns()) {
+    std::vector<std::string> cells;
+    for (const BenchResult& r : results) cells.push_back(column.cell(r));
+    if (std::ranges::all_of(cells, &std::string::empty)) continue;
+    rows[0].push_back(column.title);
+    for (std::size_t i = 0; i < cells.size(); ++i) rows[i + 1].push_back(cells[i]);
+  }
   return rows;
 }
 
@@ -67,6 +72,37 @@ double median_copy(const std::vector<BenchResult>& results) {
 
 Json spread_json(const Timing& t) {
   return {{"p10_ms", t.p10}, {"p90_ms", t.p90}, {"repetitions", t.repetitions}};
+}
+
+Json as_json(const std::vector<BenchResult>& results) {
+  Json list = Json::array();
+  for (const BenchResult& r : results) {
+    Json object{{"name", r.name},
+                {"device", r.device},
+                {"fused_ms", r.fused.median},
+                {"gbps", r.gbps()},
+                {"percent_of_copy", r.percent_of_copy()},
+                {"copy_gbps", r.copy_gbps},
+                {"bytes", r.bytes},
+                {"eager_launches", r.eager_launches},
+                {"fused_launches", r.fused_launches},
+                {"fused_spread", spread_json(r.fused)},
+                {"inputs", r.inputs}};
+    if (r.eager) {
+      object["eager_ms"] = r.eager->median;
+      object["eager_spread"] = spread_json(*r.eager);
+      object["ratio"] = r.eager->median / r.fused.median;
+    }
+    if (r.first_call_ms) object["first_call_ms"] = *r.first_call_ms;
+    if (r.first_call_warm_ms) object["first_call_warm_ms"] = *r.first_call_warm_ms;
+    if (r.flops > 0) object["tflops"] = r.tflops();
+    if (r.by_hand) {
+      object["by_hand_ms"] = r.by_hand->median;
+      object["by_hand_spread"] = spread_json(*r.by_hand);
+    }
+    list.push_back(std::move(object));
+  }
+  return list;
 }
 
 }  // namespace
@@ -88,32 +124,11 @@ std::string bench_table(const std::vector<BenchResult>& results) {
 }
 
 std::string bench_json(const std::vector<BenchResult>& results) {
-  Json list = Json::array();
-  for (const BenchResult& r : results) {
-    Json object{{"name", r.name},
-                {"device", r.device},
-                {"eager_ms", r.eager.median},
-                {"fused_ms", r.fused.median},
-                {"ratio", r.ratio()},
-                {"gbps", r.gbps()},
-                {"percent_of_copy", r.percent_of_copy()},
-                {"first_call_ms", r.first_call_ms},
-                {"first_call_warm_ms", r.first_call_warm_ms},
-                {"copy_gbps", r.copy_gbps},
-                {"bytes", r.bytes},
-                {"eager_launches", r.eager_launches},
-                {"fused_launches", r.fused_launches},
-                {"eager_spread", spread_json(r.eager)},
-                {"fused_spread", spread_json(r.fused)},
-                {"inputs", r.inputs}};
-    if (r.flops > 0) object["tflops"] = r.tflops();
-    if (r.by_hand) {
-      object["by_hand_ms"] = r.by_hand->median;
-      object["by_hand_spread"] = spread_json(*r.by_hand);
-    }
-    list.push_back(std::move(object));
-  }
-  return list.dump(2) + "\n";
+  return as_json(results).dump(2) + "\n";
+}
+
+std::string bench_json_line(const std::vector<BenchResult>& results) {
+  return as_json(results).dump() + "\n";
 }
 
 std::string bench_markdown(const std::vector<BenchResult>& results, const std::string& command,

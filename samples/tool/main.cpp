@@ -22,13 +22,14 @@ int complain(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-/// A word in the place of a verb that is none, which CLI11 does not name.
-std::string unknown_verb(const CLI::App& app, char** words) {
+/// A verb that is missing, or a word in its place that is none: neither does CLI11 tell well.
+std::string mistaken_verb(const CLI::App& app, char** words) {
   const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
-  if (verbs.empty() || *words == nullptr || **words == '-') return {};
+  if (verbs.empty() || (*words != nullptr && **words == '-')) return {};
+  if (*words == nullptr) return "a verb is missing\n\n" + app.help();
   std::string names;
   for (const CLI::App* verb : verbs) {
-    if (verb->get_name() == *words) return unknown_verb(*verb, words + 1);
+    if (verb->get_name() == *words) return mistaken_verb(*verb, words + 1);
     if (!verb->get_group().empty()) names += (names.empty() ? "" : ", ") + verb->get_name();
   }
   return std::string("there is no verb \"") + *words + "\"; there are " + names;
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   tool::add_looking_verbs(app);
   tool::add_cache(app);
   tool::add_reference_verbs(app);
-  if (const std::string message = unknown_verb(app, argv + 1); !message.empty())
+  if (const std::string message = mistaken_verb(app, argv + 1); !message.empty())
     return complain(message, exit_users_mistake);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "samples/tool/check_number.h"
 #include "samples/tool/inputs.h"
 #include "samples/tool/output.h"
 #include "samples/tool/subject.h"
@@ -88,7 +89,7 @@ void add_run(CLI::App& app) {
                    "NAME=FILE.npy: an input; those not given are drawn from the seed")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  verb->add_option("--seed", options->seed, "what inputs are drawn from")->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", options->seed, "what inputs are drawn from")->check(whole());
   verb->add_option("--output-dir", options->output_dir,
                    "writes NAME.npy there for every output, bf16 as uint16");
   verb->add_option("--device", options->device,

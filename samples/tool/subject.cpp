@@ -84,6 +84,7 @@ Subject from_workload(const suite::Workload& workload, const suite::Choices& cho
   Subject subject{workload.name, sinter::GraphFunction::record(workload.name, specs(inputs), formula)};
   for (const suite::Input& input : inputs) subject.draws.push_back(input.draw);
   subject.by_hand = workload.by_hand;
+  subject.bytes = workload.bytes;
   return subject;
 }
 

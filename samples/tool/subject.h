@@ -42,6 +42,7 @@ struct Subject {
   std::vector<suite::Draw> draws = {};  // one per input
   suite::Choices choices = {};          // what --set says, as far as it means something here
   suite::ByHand by_hand = nullptr;
+  decltype(suite::Workload::bytes) bytes = nullptr;
 };
 
 using Lengths = std::map<std::string, std::int64_t>;

@@ -1,5 +1,6 @@
 // bench: what it reports, not how fast anything is.
 #include <filesystem>
+#include <sstream>
 
 #include "tests/catch.h"
 #include "tests/support/gpu.h"
@@ -62,6 +63,49 @@ TEST_CASE("bench prints a table, and writes it with the machine it is of") {
        {"# Eager against fused: cpu", "- processor: ", "- cores: ", "- sinter: ", "- compiler: ",
         "- OpenBLAS: ", "- date: 20", "| workload | inputs | eager ms |", "| gelu | x: f32[64, 64] |"})
     CHECK_THAT(document, ContainsSubstring(text));
+}
+
+TEST_CASE("bench leaves out what it is told to") {
+  const auto words = bench({"gelu", "--no-first-call", "--no-eager"});
+  CHECK_THAT(tool_output(words), ContainsSubstring("workload  fused ms"));
+  CHECK_THAT(tool_output(words), !ContainsSubstring("first call"));
+  CHECK_THAT(tool_output(words), !ContainsSubstring("ratio"));
+  const auto result = tool_json(bench({"gelu", "--no-first-call", "--no-eager", "--json"}))[0];
+  for (const char* key : {"eager_ms", "eager_spread", "ratio", "first_call_ms", "first_call_warm_ms"}) {
+    INFO(key);
+    CHECK_FALSE(result.contains(key));
+  }
+  CHECK(result["fused_ms"].get<double>() > 0);
+}
+
+TEST_CASE("bench answers a batch line by line, mistakes too") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.write(
+      "batch",
+      "gelu --set rows=8 --set cols=16 --set dtype=bf16 --no-first-call --no-eager --seconds 0.01\n\n"
+      "sofmax\n"
+      "silu --seconds none\n"
+      "sum --set rows=8 --set cols=4 --no-first-call --seconds 0.01 --output-dir " +
+          (directory / "out") + "\n");
+  std::istringstream lines(tool_output({"bench", "--batch", file, "--device", "cpu"}));
+  std::vector<nlohmann::json> answers;
+  for (std::string line; std::getline(lines, line);) answers.push_back(nlohmann::json::parse(line));
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0][0]["bytes"] == 2 * 8 * 16 * 2);
+  CHECK_THAT(answers[1]["error"].get<std::string>(), ContainsSubstring("did you mean softmax?"));
+  CHECK_THAT(answers[2]["error"].get<std::string>(), ContainsSubstring("a number above 0"));
+  CHECK(answers[3][0]["eager_ms"].get<double>() > 0);
+  CHECK(std::filesystem::exists(directory / "out/out0.npy"));
+}
+
+TEST_CASE("bench counts of a table that is read in places what must move") {
+  const auto bytes = [](const std::string& batch) {
+    return tool_json({"bench", "embedding", "--set", "rows=32", "--set", "cols=8", "--set", "batch=" + batch,
+                      "--seconds", "0.01", "--no-first-call", "--device", "cpu", "--json"})[0]["bytes"]
+        .get<double>();
+  };
+  CHECK(bytes("4") == 4 * 8 * 4 + 4 * 8 + 4 * 8 * 4);      // rows that are read, index, result
+  CHECK(bytes("64") == 32 * 8 * 4 + 64 * 8 + 64 * 8 * 4);  // the table once
 }
 
 TEST_CASE("bench takes graphs from files") {

@@ -29,7 +29,8 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 }  // namespace
 
 TEST_CASE("words that are no verbs, options or workloads are named") {
-  check_refused({}, "subcommand");
+  check_refused({}, "a verb is missing");
+  check_refused({}, "times eager against fused");
   check_refused({"fuse"}, "there is no verb \"fuse\"; there are list, run, bench");
   check_refused({"list", "--colour"}, "--colour");
   check_refused({"explain"}, "WHAT");
@@ -37,7 +38,7 @@ TEST_CASE("words that are no verbs, options or workloads are named") {
   check_refused({"explain", "something/else"}, "neither a workload nor a file");
   check_refused({"run", "attention_of_another_kind"}, "`sinter list`");
   check_refused({"bench", "gelu", "nothing_of_ours"}, "nothing_of_ours");
-  check_refused({"cache"}, "subcommand");
+  check_refused({"cache"}, "removes every entry");
   check_refused({"cache", "burn"}, "burn");
 }
 
@@ -48,8 +49,11 @@ TEST_CASE("values of options that do not exist are named with those that do") {
   check_refused({"dot", "gelu", "--stage", "lowered"}, "optimized");
   check_refused({"explain", "gelu", "--arch", "gfx90a"}, "gfx90a");
   check_refused({"explain", "gelu", "--target", "cpu", "--arch", "sm_90a"}, "--target cuda");
-  check_refused({"run", "gelu", "--seed", "-1"}, "--seed");
-  check_refused({"bench", "gelu", "--seconds", "0"}, "--seconds");
+  check_refused({"run", "gelu", "--seed", "-1"},
+                "--seed: it takes a whole number, 0 or more, and not \"-1\"");
+  for (const char* text : {"0", "-1", "x", "inf", "1s"})
+    check_refused({"bench", "gelu", "--seconds", text},
+                  fmt::format("--seconds: it takes a number above 0, and not \"{}\"", text));
   check_refused({"source", "gelu", "--target", "cpu", "--ptx"}, "--target cuda");
 }
 
