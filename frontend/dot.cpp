@@ -131,8 +131,8 @@ class Drawing {
       writer_.set(cluster, "schedule", schedule);
       writer_.set(cluster, "bytes", bytes.str());
       writer_.set(cluster, "label",
-                  fmt::format("k{}  {}\\l{}{}{}\\l", k, dot_label(name), dot_label(schedule, 200),
-                              schedule.empty() ? "" : ", ", readable(bytes)));
+                  fmt::format("k{}  {}\\l{}{}moves {}\\l", k, dot_label(name), dot_label(schedule, 200),
+                              schedule.empty() ? "" : "\\l", readable(bytes)));
       for (auto [attribute, value] : {std::pair{"labeljust", "l"},
                                       {"style", "rounded,filled"},
                                       {"color", "#a0b4c8"},

@@ -57,6 +57,7 @@ Finding cache() {
                       static_cast<double>(info.bytes) / mib, static_cast<double>(info.capacity) / mib)};
 }
 
+#ifdef SINTER_CUDA
 /// CUDA writes a version as 1000 * major + 10 * minor.
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
@@ -65,7 +66,6 @@ std::string cuda_version(int number) {
 /// The driver, and each GPU or why there is none.
 std::vector<Finding> cuda_driver() {
   const CudaState& cuda = cuda_state();
-  if (cuda.runtime == 0) return {{"CUDA driver", cuda.reason, Health::absent, cuda.hint}};
   if (cuda.driver_is_missing) return {{"CUDA driver", cuda.reason, Health::absent, cuda.hint}};
   std::vector<Finding> findings;
   const std::string version = fmt::format("for CUDA {} (sinter was built with {})", cuda_version(cuda.driver),
@@ -90,7 +90,6 @@ std::vector<Finding> cuda_driver() {
   return findings;
 }
 
-#ifdef SINTER_CUDA
 Finding cuda_compiler() {
   if (!nvrtc().usable())
     return {
@@ -114,15 +113,19 @@ Finding cuda_products() {
     return {"cuBLASLt", library.reason, Health::absent, "programs on a GPU have no matrix products"};
   return {"cuBLASLt", fmt::format("{}: {}", library.path, library.version())};
 }
-#else
-Finding cuda_products() {
-  return {"cuBLASLt", "not looked for: this build has no CUDA backend", Health::absent,
-          "no matrix products on a GPU; build sinter where a CUDA toolkit is"};
-}
 
-Finding cuda_compiler() {
-  return {"NVRTC", "not looked for: this build has no CUDA backend", Health::absent,
-          "no CUDA kernels can be compiled; build sinter where a CUDA toolkit is"};
+std::vector<Finding> cuda_findings() {
+  std::vector<Finding> findings = cuda_driver();
+  findings.push_back(cuda_compiler());
+  findings.push_back(cuda_products());
+  return findings;
+}
+#else
+std::vector<Finding> cuda_findings() {
+  return {{"CUDA", "left out of this build of sinter; the driver and CUDA's libraries were not looked for",
+           Health::absent,
+           "programs run on the CPU, and CUDA kernels are printed but not compiled; build sinter with a CUDA "
+           "toolkit from 12.8 on to use NVIDIA GPUs"}};
 }
 #endif
 
@@ -159,9 +162,7 @@ std::vector<Finding> examine() {
                                 {"threads", std::to_string(thread_count())},
                                 linked_library("libcgraph", "agopen"),
                                 cache()};
-  for (Finding& finding : cuda_driver()) findings.push_back(std::move(finding));
-  findings.push_back(cuda_compiler());
-  findings.push_back(cuda_products());
+  for (Finding& finding : cuda_findings()) findings.push_back(std::move(finding));
   findings.push_back(default_place());
   return findings;
 }

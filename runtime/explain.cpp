@@ -135,7 +135,8 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
 std::string Program::explain() const {
   const Impl& p = *impl_;
   const ir::Graph& g = p.optimized;
-  std::string text = fmt::format("{}: {} launches fused, {} eager", g.name(), launches(), eager_launches());
+  std::string text = fmt::format("{}: {} {} fused, {} eager", g.name(), launches(),
+                                 launches() == 1 ? "launch" : "launches", eager_launches());
   if (p.executable) text += fmt::format(", {} bytes at the peak", p.executable->peak_bytes());
   text += "\n";
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {

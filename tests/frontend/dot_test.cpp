@@ -131,7 +131,7 @@ TEST_CASE("a fused graph has a cluster per group, copies of what is read through
   CHECK(p.clusters.at("cluster_k0").at("schedule") == "grid(rows)");
   CHECK(p.clusters.at("cluster_k0").at("bytes") == "120");
   CHECK_THAT(shown(p.clusters.at("cluster_k0").at("label")),
-             ContainsSubstring("fused_mul_sum\ngrid(rows), 120 B"));
+             ContainsSubstring("fused_mul_sum\ngrid(rows)\nmoves 120 B\n"));
   CHECK(p.members.at("cluster_k0") == std::set<std::string>{"k0_n3", "k0_n4"});
   CHECK(p.members.at("cluster_k1") == std::set<std::string>{"k1_n3", "k1_n5", "k1_n6", "k1_n7", "k1_n8"});
   const Edge& e = edge(p, "k0_n4", "k1_n5");

@@ -65,7 +65,7 @@ TEST_CASE("list names every workload of the suite once") {
 
 TEST_CASE("explain says what runs, in words and as JSON") {
   const std::string text = tool_output({"explain", "softmax"});
-  CHECK_THAT(text, ContainsSubstring("softmax: 1 launches fused, 5 eager"));
+  CHECK_THAT(text, ContainsSubstring("softmax: 1 launch fused, 5 eager"));
   CHECK_THAT(text, ContainsSubstring("schedule "));
   CHECK_THAT(text, ContainsSubstring("67108864"));
 

@@ -40,7 +40,7 @@ std::string diagnosis(const std::string& subject, const Environment& environment
 }
 
 bool has_cuda_backend() {
-  return diagnosis("NVRTC", {}).find("no CUDA backend") == std::string::npos;
+  return diagnosis("CUDA", {}).find("left out of this build") == std::string::npos;
 }
 
 /// A program runs on the CPU unless it asks for a GPU, which is then refused with the reason.
