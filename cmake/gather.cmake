@@ -24,7 +24,8 @@ foreach(library IN LISTS libraries loaded)
 endforeach()
 
 file(COPY ${SOURCE}/docs/ DESTINATION ${FOLDER}/source/docs FILES_MATCHING PATTERN "*.md")
-file(COPY ${SOURCE}/tests/gpu.sh ${SOURCE}/samples/bench/compare.py ${SOURCE}/samples/bench/formulas.py DESTINATION ${FOLDER}
+file(GLOB scripts ${SOURCE}/samples/bench/*.py)
+file(COPY ${SOURCE}/tests/gpu.sh ${scripts} DESTINATION ${FOLDER}
      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 file(GLOB_RECURSE files ${FOLDER}/*)
