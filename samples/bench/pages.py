@@ -231,4 +231,6 @@ def sweep_picture(run):
                 series[f"{name} {dtype}" if peer == FULL else f"{peer}, {name} {dtype}"] = (points, number, dashed)
     marks = [(256, 16384, 95), (16384, math.inf, 88)] if run["device"] == "cuda" else []
     most = 110 if run["device"] == "cuda" else max((y for p, _, _ in series.values() for _, y in p), default=100) * 1.05
-    return picture.lines("", series, most, marks, "row length", "% of the copy bandwidth")
+    title = "solid: sinter" + (", dashed: torch.compile" if any(d for _, _, d in series.values()) else "")
+    title += "; dotted: what is asked" if marks else ""
+    return picture.lines(title, series, most, marks, "row length", "% of the copy bandwidth")

@@ -62,7 +62,8 @@ def bars(title, groups, names, values, most=None):
 
 
 def lines(title, series, most, marks=(), x_title="", y_title=""):
-    """Lines of (x, y) over a logarithmic x: {name: (points, colour number, dashed)}; marks are dotted heights."""
+    """Lines of (x, y) over a logarithmic x: {name: (points, colour number, dashed)}; what is dashed the title explains.
+    marks are dotted heights: (from x, to x, height)."""
     left, right, top, bottom, width, height = 55, 20, 62, 45, 900, 430
     all_x = [x for points, _, _ in series.values() for x, _ in points] or [1, 2]
     low, high = math.log2(min(all_x)), max(math.log2(max(all_x)), math.log2(min(all_x)) + 1)
@@ -85,10 +86,11 @@ def lines(title, series, most, marks=(), x_title="", y_title=""):
     for name, (points, colour, dashed) in series.items():
         style = f'stroke="{COLOURS[colour % len(COLOURS)]}" stroke-width="1.8"' + (' stroke-dasharray="6 3"' if dashed else "")
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in (place(*p) for p in sorted(points)))
-        parts += [f'<polyline points="{path}" fill="none" {style}/>', line(x, 40, x + 22, 40, style), text(x + 26, 44, name)]
+        parts.append(f'<polyline points="{path}" fill="none" {style}/>')
         if not dashed:
+            parts += [line(x, 40, x + 22, 40, style), text(x + 26, 44, name)]
             parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.2" fill="{COLOURS[colour % len(COLOURS)]}"/>'
                       for a, b in (place(*p) for p in points)]
-        x += 46 + 6.2 * len(name)
+            x += 46 + 6.2 * len(name)
     parts += [text((left + width - right) / 2, height - 8, x_title, "middle"), text(10, 57, y_title)]
     return svg(width, height, parts)
