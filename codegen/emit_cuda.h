@@ -1,8 +1,10 @@
 // The printer of the CUDA C++ dialect; codegen/emit_cuda.cpp has kernels and what a thread does with its
-// elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_folds.cpp what they fold.
+// elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_folds.cpp what they fold,
+// codegen/emit_cuda_across.cpp loops over rows that fold across them.
 #pragma once
 
 #include "codegen/emit_body.h"
+#include "codegen/team.h"
 
 namespace sinter::codegen {
 
@@ -49,7 +51,13 @@ class CudaEmitter {
   bool adds_rounded(int v) const;
   void add_part(const std::vector<int>& folds);
   void open_chunk();
-  void place_thread();
+  void place_thread(const std::string& first);
+
+  // emit_cuda_across.cpp
+  /// A loop over the rows of a team, which carries along what is folded across them.
+  void open_rows(const Staging& staging);
+  void fold_across(const Walk& walk);
+  void close_rows(const Staging& staging);
 
   // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }
@@ -99,6 +107,7 @@ class CudaEmitter {
   int vector_ = 1;  // elements of a vector
   // Of rows: threads that share one, rows of a block, vectors that a thread takes before the next loop.
   int team_ = 1, rows_ = 1, chunks_ = 1;
+  ir::Dim parts_;                // of what is folded across rows: teams in all
   bool lanes_are_rows_ = false;  // a team's threads are in different warps, and a warp's in different teams
   bool whole_rows_ = true;       // a row is no longer than what its threads take at once
   std::string row_length_;

@@ -19,17 +19,17 @@ bool CudaEmitter::is_kept(int v) const {
   });
 }
 
-/// What part of which row a thread has. A block's last teams may have no row: they compute another's once
-/// more, so as to take part in exchanges, and store nothing.
-void CudaEmitter::place_thread() {
+/// What part of which row a thread has, where the block's first row is `first`. A block's last teams may have
+/// no row: they compute another's once more, so as to take part in exchanges, and store nothing.
+void CudaEmitter::place_thread(const std::string& first) {
   if (rows_ == 1) {
-    lines_.add("const index u = (index)blockIdx.x;");
+    lines_.add(fmt::format("const index u = {};", first));
     lines_.add("const int t = (int)threadIdx.x;");
     return;
   }
   const std::string rows = body_.length(k_.rows(), "n_rows");
   const int apart = lanes_are_rows_ ? warp : team_;
-  lines_.add(fmt::format("const index place = (index)blockIdx.x * {} + (index)(threadIdx.x {} {});", rows_,
+  lines_.add(fmt::format("const index place = {} + (index)(threadIdx.x {} {});", first,
                          lanes_are_rows_ ? "%" : "/", apart));
   lines_.add(fmt::format("const bool live = place < {};", rows));
   lines_.add(fmt::format("const index u = live ? place : {} - 1;", rows));
@@ -48,14 +48,22 @@ void CudaEmitter::print_rows(KernelSource& source) {
       }
     }
   rows_ = schedule_.block_threads / team_;
-  source.units = pieces_of(k_.rows(), rows_);
+  const Staging staging = stage(
+      k_, [&](int v) { return is_kept(v); }, schedule_.joined);
+  const bool across = !staging.part_stores.empty();
+  if (across) {
+    const KernelStore& part = k_.stores[static_cast<std::size_t>(staging.part_stores[0])];
+    parts_ = k_.buffers[static_cast<std::size_t>(part.buffer)].parts;
+  }
+  source.units = pieces_of(across ? parts_ : k_.rows(), rows_);
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
-  place_thread();
+  if (across)
+    open_rows(staging);
+  else
+    place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
   body_.decode("u", kept_axes_);
-  const Staging staging = stage(
-      k_, [&](int v) { return is_kept(v); }, schedule_.joined);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
     for (int v : w->row_values) body_.declare(v);
@@ -64,10 +72,12 @@ void CudaEmitter::print_rows(KernelSource& source) {
     print_walk(*w, next != staging.walks.end() && next->continues ? &*next : nullptr);
   }
   for (int v : staging.row_values) body_.declare(v);
-  if (staging.row_stores.empty()) return;
-  lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && live) {");
-  for (int s : staging.row_stores) store(s);
-  lines_.close();
+  if (!staging.row_stores.empty()) {
+    lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && live) {");
+    for (int s : staging.row_stores) store(s);
+    lines_.close();
+  }
+  if (across) close_rows(staging);
 }
 
 /// The thread's part of what later walks read, or of what only the one that continues this one does.
@@ -189,6 +199,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   open_chunk();
   visit(w, "[c]", [&] {
     for (int v : w.folds) accumulate(v, followers(v).empty() ? running : "fold", vector_ > 1 ? "f + k" : "f");
+    fold_across(w);
   });
   lines_.close();
   lines_.close();

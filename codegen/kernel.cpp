@@ -13,6 +13,20 @@ bool Kernel::has_reduction() const {
          std::ranges::any_of(values, [](const KernelValue& v) { return v.kind == Kind::reduce; });
 }
 
+bool Kernel::folds_across() const {
+  return std::ranges::any_of(values, &KernelValue::across);
+}
+
+std::vector<bool> Kernel::after_all_rows() const {
+  std::vector<bool> after(values.size(), false);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    after[i] = values[i].across;
+    for_each_operand(*this, static_cast<int>(i),
+                     [&](int o) { after[i] = after[i] || after[static_cast<std::size_t>(o)]; });
+  }
+  return after;
+}
+
 bool Kernel::varies_in_row(const Affine& a, const std::vector<bool>& in_row) const {
   return std::ranges::any_of(a.terms, [&](const Term& t) {
     const Atom& atom = atoms[t.atom];
@@ -27,7 +41,7 @@ std::vector<bool> Kernel::varies_in_row() const {
   std::vector<bool> in_row(values.size(), false);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const KernelValue& v = values[i];
-    if (v.kind == Kind::reduce) continue;
+    if (v.kind == Kind::reduce && !v.across) continue;
     in_row[i] = varies_in_row(v.address, in_row) || varies_in_row(v.range.index, in_row) ||
                 (v.guard >= 0 && in_row[static_cast<std::size_t>(v.guard)]) ||
                 std::ranges::any_of(v.operands, [&](int o) {
@@ -74,6 +88,7 @@ std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
   std::vector<ir::Dim> touched(buffers.size(), ir::Dim(0));
   auto touch = [&](int buffer, const Affine& address) {
     ir::Dim n(1);
+    n = n * buffers[static_cast<std::size_t>(buffer)].parts;
     for (const Term& t : address.terms) n = n * atoms[t.atom].extent;
     ir::Dim& most = touched[static_cast<std::size_t>(buffer)];
     if (!n.is_constant() || !most.is_constant() || most.value() < n.value()) most = n;
@@ -142,7 +157,7 @@ std::string text(const Kernel& k, const KernelValue& v) {
     case Kind::reduce:
       break;
   }
-  return fmt::format("{}({})", name(v.op), operands);
+  return fmt::format("{}({}){}", name(v.op), operands, v.across ? " across rows" : "");
 }
 
 }  // namespace

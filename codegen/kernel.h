@@ -25,6 +25,9 @@ struct KernelBuffer {
   DType dtype;
   bool written = false;
   int alignment = 64;  // bytes that divide the address of the buffer's first element
+  int partial = -1;   // its number among the results that one kernel of a group leaves in parts for the next,
+                      // which are no value of the graph
+  ir::Dim parts = 1;  // so many, one after the other; each is what one team of threads has folded
 };
 
 /// What a sum's terms are multiplied by where a value `row`, the same for the whole row, changes:
@@ -53,13 +56,14 @@ struct KernelValue {
     inside,   // guard_range holds: bool
     wrap,     // operands[0], an index that may count from the end of an axis of this length, as int64
     compute,  // op over operands
-    reduce,   // op folds operands[0] over the reduced axes
+    reduce,   // op folds operands[0] over the reduced axes, or across rows over the others
     random,   // operands key and counter; address is the element's number
   };
   Kind kind = Kind::compute;
   DType dtype = DType::f32;
   ir::Op op = ir::Op::add;
   passes::MathForm form = passes::MathForm::portable;  // compute
+  bool across = false;  // reduce: over the axes that are not reduced; its results lie along those that are
   std::vector<int> operands;
   int buffer = -1;
   int guard = -1;  // a bool value, or -1
@@ -95,6 +99,9 @@ struct Kernel {
   bool fixed_fold_order = false;
 
   bool has_reduction() const;
+  bool folds_across() const;
+  /// Per value: whether it is, or depends on, a fold across rows.
+  std::vector<bool> after_all_rows() const;
   /// Per value: whether it differs along a reduced axis, and so belongs into a loop over them.
   std::vector<bool> varies_in_row() const;
   /// Whether an affine differs along a reduced axis; `in_row` is varies_in_row so far.

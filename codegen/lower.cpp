@@ -38,7 +38,7 @@ class Lowering {
     }
     for (int axis : group_.reduced) kernel_.axes[static_cast<std::size_t>(axis)].reduced = true;
     for (Value v : group_.outputs) {
-      const IndexMap map = root_map(g_.shape(v));
+      const IndexMap map = root_map(g_.shape(v), after_rows(v));
       const int value = emit_all(request(v, map, {}));
       const int buffer = buffer_of(v, true);
       kernel_.stores.push_back({value, buffer, address(*views_of(v), map)});
@@ -55,16 +55,18 @@ class Lowering {
     return ir::View{v, Dim(0), ir::contiguous_strides(g_.shape(v))};
   }
   bool member(Value v) const { return std::ranges::binary_search(group_.nodes, v); }
+  bool after_rows(Value v) const { return std::ranges::binary_search(group_.after_rows, v); }
 
   /// Axes of the domain along which an output or a reduction's operand runs: all, or those of a row's one
-  /// element.
-  std::vector<int> aligned_axes(const Shape& shape) const {
-    std::vector<int> all, kept;
+  /// element. What is there after all rows runs along a row.
+  std::vector<int> aligned_axes(const Shape& shape, bool after_rows) const {
+    std::vector<int> all, kept, folded;
     for (int i = 0; i < group_.domain.rank(); ++i) {
       if (group_.domain[i].is(1)) continue;
       all.push_back(i);
-      if (!kernel_.axes[static_cast<std::size_t>(i)].reduced) kept.push_back(i);
+      (kernel_.axes[static_cast<std::size_t>(i)].reduced ? folded : kept).push_back(i);
     }
+    if (after_rows) return folded;
     std::vector<Dim> lengths;
     for (const Dim& d : shape)
       if (!d.is(1)) lengths.push_back(d);
@@ -75,8 +77,8 @@ class Lowering {
                         group_.domain.str());
   }
 
-  IndexMap root_map(const Shape& shape) const {
-    const std::vector<int> axes = aligned_axes(shape);
+  IndexMap root_map(const Shape& shape, bool after_rows = false) const {
+    const std::vector<int> axes = aligned_axes(shape, after_rows);
     IndexMap map;
     std::size_t next = 0;
     for (const Dim& d : shape) map.push_back(d.is(1) ? Affine::of(0) : Affine::atom(axes[next++]));
@@ -233,6 +235,7 @@ class Lowering {
     v.op = op;
     v.dtype = g_.dtype(x.node);
     v.operands = {folded};
+    v.across = after_rows(x.node);
     return push(std::move(v));
   }
 

@@ -255,7 +255,9 @@ class Merger {
     for (int v = 0; v < static_cast<int>(k_.values.size()); ++v) {
       int& depth = depth_[static_cast<std::size_t>(v)];
       for_each_operand(k_, v, [&](int o) { depth = std::max(depth, depth_[static_cast<std::size_t>(o)]); });
-      if (k_.values[static_cast<std::size_t>(v)].kind != Kind::reduce) continue;
+      if (k_.values[static_cast<std::size_t>(v)].kind != Kind::reduce ||
+          k_.values[static_cast<std::size_t>(v)].across)
+        continue;
       if (depth == 0 || !joins(v, depth)) ++depth;
     }
   }
@@ -303,7 +305,7 @@ class Merger {
       for_each_operand(k_, next, [&](int o) {
         if (seen[static_cast<std::size_t>(o)] || depth_[static_cast<std::size_t>(o)] < depth) return;
         seen[static_cast<std::size_t>(o)] = true;
-        if (at(o).kind == Kind::reduce)
+        if (at(o).kind == Kind::reduce && !at(o).across)
           found.push_back(o);
         else
           stack.push_back(o);

@@ -20,14 +20,14 @@ class Stager {
     Staging s;
     int depth = 0;
     for (std::size_t i = 0; i < k_.values.size(); ++i)
-      if (k_.values[i].kind == Kind::reduce) depth = std::max(depth, depth_[i]);
+      if (folds_row(i)) depth = std::max(depth, depth_[i]);
     for (int d = 0; d < depth; ++d) {
       first_walk_.push_back(s.walks.size());
       s.walks.push_back(walk(d, false));
       if (Walk more = walk(d, true); !more.folds.empty()) s.walks.push_back(std::move(more));
     }
     first_walk_.push_back(s.walks.size());
-    place_stores(s);
+    place_at_elements(s);
     place_row_values(s);
     mark_kept(s);
     return s;
@@ -41,9 +41,10 @@ class Stager {
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
       for_each_operand(k_, static_cast<int>(i),
                        [&](int o) { depth_[i] = std::max(depth_[i], depth_[static_cast<std::size_t>(o)]); });
-      if (k_.values[i].kind == Kind::reduce && !is_joined(static_cast<int>(i))) ++depth_[i];
+      if (folds_row(i) && !is_joined(static_cast<int>(i))) ++depth_[i];
     }
   }
+  bool folds_row(std::size_t v) const { return k_.values[v].kind == Kind::reduce && !k_.values[v].across; }
 
   /// Whether a value that an earlier walk has computed is there for this one. A walk that continues another
   /// finds the stretch as that one has left it.
@@ -101,8 +102,7 @@ class Stager {
     w.continues = continues;
     std::vector<int> roots;
     for (std::size_t i = 0; i < k_.values.size(); ++i)
-      if (k_.values[i].kind == Kind::reduce && depth_[i] == depth + 1 &&
-          is_joined(static_cast<int>(i)) == continues) {
+      if (folds_row(i) && depth_[i] == depth + 1 && is_joined(static_cast<int>(i)) == continues) {
         w.folds.push_back(static_cast<int>(i));
         roots.push_back(k_.values[i].operands[0]);
       }
@@ -114,27 +114,32 @@ class Stager {
     return w;
   }
 
-  /// A store goes into the first walk that has its value anyway, else into one last walk.
-  void place_stores(Staging& s) {
+  /// A store, or a fold across rows, goes into the first walk that has its value anyway, else into one last
+  /// walk.
+  void place_at_elements(Staging& s) {
     Walk last;
     std::vector<int> roots;
-    for (std::size_t i = 0; i < k_.stores.size(); ++i) {
-      const int store = static_cast<int>(i), value = k_.stores[i].value;
-      if (!in_row_[static_cast<std::size_t>(value)] && !k_.varies_in_row(k_.stores[i].address, in_row_)) {
-        s.row_stores.push_back(store);
-        continue;
-      }
+    const auto place = [&](int value, std::vector<int> Walk::*list, int item) {
       auto has = [&](const Walk& w) {
         return !w.continues && std::ranges::find(w.values, value) != w.values.end();
       };
-      if (auto w = std::ranges::find_if(s.walks, has); w != s.walks.end()) {
-        w->stores.push_back(store);
-      } else {
-        last.stores.push_back(store);
-        roots.push_back(value);
-      }
+      if (auto w = std::ranges::find_if(s.walks, has); w != s.walks.end())
+        return ((*w).*list).push_back(item);
+      (last.*list).push_back(item);
+      roots.push_back(value);
+    };
+    for (std::size_t i = 0; i < k_.stores.size(); ++i) {
+      const int store = static_cast<int>(i), value = k_.stores[i].value;
+      if (k_.values[static_cast<std::size_t>(value)].across)
+        s.part_stores.push_back(store);
+      else if (!in_row_[static_cast<std::size_t>(value)] && !k_.varies_in_row(k_.stores[i].address, in_row_))
+        s.row_stores.push_back(store);
+      else
+        place(value, &Walk::stores, store);
     }
-    if (last.stores.empty()) return;
+    for (std::size_t i = 0; i < k_.values.size(); ++i)
+      if (k_.values[i].across) place(k_.values[i].operands[0], &Walk::across, static_cast<int>(i));
+    if (roots.empty()) return;
     demand(last, roots);
     s.walks.push_back(std::move(last));
   }

@@ -19,6 +19,7 @@ struct Walk {
   std::vector<int> kept;        // of those, the ones saved for later walks
   std::vector<int> restored;    // saved by earlier walks, read here
   std::vector<int> folds;       // reductions that the walk folds
+  std::vector<int> across;      // reductions across rows that the walk's elements go into
   std::vector<int> stores;      // stores made at each element
 };
 
@@ -26,6 +27,7 @@ struct Staging {
   std::vector<Walk> walks;
   std::vector<int> row_values;  // after the last walk
   std::vector<int> row_stores;
+  std::vector<int> part_stores;  // of what is folded across rows
 };
 
 /// `keep` says which values are kept where several walks need them; `joined`, which reductions are folded

@@ -12,6 +12,7 @@
 //  other
 //    positions;
 //  - what cannot join is stored and read again, unless computing it again is cheaper (cast, scale, mask);
+//  - a group that folds rows takes in reductions across them where the device can (fuse_across.cpp);
 //  - at last, groups over one domain that read the same memory join, even if neither needs the other.
 //
 // With SINTER_FUSION=elementwise, nodes that are not elementwise stay alone in their groups, but for casts of
@@ -35,21 +36,25 @@ bool is_computed(Op op) {
          op == Op::pad || op == Op::concat || op == Op::random_bits;
 }
 
-Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library) {
-  return Fuser(graph, inputs, library).run();
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library,
+               const FusionOptions& options) {
+  return Fuser(graph, inputs, library, options).run();
 }
 
-Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library)
+Fuser::Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library,
+             const FusionOptions& options)
     : g_(graph),
       library_(library),
       elementwise_only_(settings().fusion == "elementwise"),
+      options_(options),
       computed_(graph.size()),
       users_(graph.size()),
       cost_(graph.size(), 1 << 20),
       leaves_(graph.size(), 1 << 20),
       signature_(graph.size()),
       group_of_(graph.size(), -1),
-      alignment_(graph.size()) {
+      alignment_(graph.size()),
+      after_(graph.size(), false) {
   classify(inputs);
   count_users();
   measure_cost();

@@ -71,6 +71,8 @@ Group Fuser::finish(const Building& b, const std::vector<bool>& stored) const {
   }
   for (std::size_t i = 0; i < members.size(); ++i)
     if (needed[i]) group.nodes.push_back(members[i]);
+  std::ranges::copy_if(group.nodes, std::back_inserter(group.after_rows),
+                       [&](Value v) { return !b.across.empty() && after_[v.id]; });
   std::ranges::sort(group.outputs);
   std::ranges::sort(group.inputs);
   group.inputs.erase(std::ranges::unique(group.inputs).begin(), group.inputs.end());

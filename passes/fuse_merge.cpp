@@ -103,15 +103,20 @@ Fuser::Alignment Fuser::operand_alignment(Value consumer) const {
 }
 
 /// Where the axes of `inner` lie in the domain of `outer`: all of them, or those that are not folded (one
-/// element a row); nothing where neither fits.
-std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Building& outer) {
-  Alignment all, kept;
-  std::vector<ir::Dim> rows;
+/// element a row); for what reads results of folds across rows, those that are. Nothing where none fits.
+std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Building& outer,
+                                                 const std::vector<Edge>& edges) const {
+  Alignment all, kept, folded;
+  std::vector<ir::Dim> rows, row;
   for (std::size_t i = 0; i < outer.domain.size(); ++i) {
     all.push_back(static_cast<int>(i));
-    if (outer.reduced[i]) continue;
-    kept.push_back(static_cast<int>(i));
-    rows.push_back(outer.domain[i]);
+    (outer.reduced[i] ? folded : kept).push_back(static_cast<int>(i));
+    (outer.reduced[i] ? row : rows).push_back(outer.domain[i]);
+  }
+  const auto reads_across = [&](const Edge& e) { return static_cast<bool>(after_[e.trace->source.id]); };
+  if (std::ranges::any_of(edges, reads_across)) {
+    const bool fits = !inner.has_reduction && inner.domain == row && std::ranges::all_of(edges, reads_across);
+    return fits ? std::optional(folded) : std::nullopt;
   }
   if (inner.domain == outer.domain && (!inner.has_reduction || inner.reduced == outer.reduced)) return all;
   if (!inner.has_reduction && inner.domain == rows) return kept;
@@ -124,7 +129,14 @@ std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& 
            &to = groups_[static_cast<std::size_t>(target)];
   const bool from_is_outer = from.has_reduction;
   Building &outer = from_is_outer ? from : to, &inner = from_is_outer ? to : from;
-  const std::optional<Alignment> axes = embedding(inner, outer);
+  std::optional<Alignment> axes = embedding(inner, outer, edges);
+  const bool reads_across = std::ranges::any_of(
+      edges, [&](const Edge& e) { return static_cast<bool>(after_[e.trace->source.id]); });
+  const bool across = !axes && !reads_across && are_rows_and_columns(from, to);
+  if (across) {
+    axes.emplace();
+    for (std::size_t i = 0; i < outer.domain.size(); ++i) axes->push_back(static_cast<int>(i));
+  }
   if (!axes) {
     if (from.has_reduction && to.has_reduction) return "they fold different axes";
     return fmt::format("they walk over different elements: {} and {}", from.written.str(), to.written.str());
@@ -144,6 +156,9 @@ std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& 
         return "it is read with its axes in other places";
     }
   }
+  if (across) return fold_across(producer, target, edges);
+  if (reads_across)
+    for (Value v : inner.nodes) after_[v.id] = true;
   embed(inner, *axes);
   inner.domain = outer.domain;
   inner.reduced = outer.reduced;
@@ -206,6 +221,7 @@ void Fuser::absorb(int a, int b) {
   append(large->nodes, small->nodes);
   append(large->copies, small->copies);
   append(large->sources, small->sources);
+  append(large->across, small->across);
   large->readers.insert(large->readers.end(), small->readers.begin(), small->readers.end());
   small->readers = {};
   large->alone = large->alone || small->alone;

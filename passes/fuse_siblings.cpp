@@ -28,9 +28,12 @@ bool Fuser::join(int a, int b) {
   Building &x = groups_[static_cast<std::size_t>(a)], &y = groups_[static_cast<std::size_t>(b)];
   if (x.alone || y.alone) return false;
   Building &outer = x.has_reduction ? x : y, &inner = x.has_reduction ? y : x;
-  if (outer.domain != inner.domain || (inner.has_reduction && inner.reduced != outer.reduced)) return false;
+  const bool across = are_rows_and_columns(x, y);
+  if (!across && (outer.domain != inner.domain || (inner.has_reduction && inner.reduced != outer.reduced)))
+    return false;
   if (!over_budget(x, y).empty() || reads_stored(x, b) || reads_stored(y, a)) return false;
   if (depends(a, b, {}) || depends(b, a, {})) return false;
+  if (across) return fold_across(a, b, {}).empty();
   inner.reduced = outer.reduced;
   inner.written = outer.written;
   inner.has_reduction = outer.has_reduction;

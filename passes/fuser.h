@@ -1,5 +1,6 @@
 // The state of the fuser while it merges groups: passes/fuse.cpp walks the graph, passes/fuse_merge.cpp
-// decides whether two groups may become one, passes/fuse_siblings.cpp joins groups that read the same memory.
+// decides whether two groups may become one, passes/fuse_across.cpp whether one that folds rows may fold
+// across them, too, passes/fuse_siblings.cpp joins groups that read the same memory.
 #pragma once
 
 #include <optional>
@@ -26,7 +27,8 @@ struct FusionBudget {
 
 class Fuser {
  public:
-  Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library);
+  Fuser(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library,
+        const FusionOptions& options);
   Partition run();
 
  private:
@@ -41,6 +43,7 @@ class Fuser {
     std::vector<ir::Dim> domain;     // no axis of length 1
     std::vector<bool> reduced;       // per axis of the domain
     ir::Shape written;               // the domain as the user wrote it, with axes of length 1
+    std::vector<ir::Value> across;   // reductions that fold the other axes instead
     bool has_reduction = false;
     bool alone = false;  // joins no others but casts, by SINTER_FUSION=elementwise
     int reductions = 0;
@@ -84,8 +87,13 @@ class Fuser {
   bool depends(int later, int earlier, std::span<const Edge> also);
   void absorb(int a, int b);
   Alignment operand_alignment(ir::Value consumer) const;
-  static std::optional<Alignment> embedding(const Building& inner, const Building& outer);
+  std::optional<Alignment> embedding(const Building& inner, const Building& outer,
+                                     const std::vector<Edge>& edges) const;
   void embed(Building& group, const Alignment& axes);
+
+  // fuse_across.cpp
+  bool are_rows_and_columns(const Building& a, const Building& b) const;
+  std::string fold_across(int a, int b, const std::vector<Edge>& edges);
 
   // fuse_bias.cpp
   int product_with_bias(ir::Value node) const;
@@ -104,6 +112,7 @@ class Fuser {
   const ir::Graph& g_;
   const ProductLibrary library_;
   const bool elementwise_only_;
+  const FusionOptions options_;
   FusionBudget budget_;
   std::vector<bool> computed_;  // what a group computes, and movements whose result must be stored
   std::vector<AxisTrace> traces_;
@@ -117,6 +126,7 @@ class Fuser {
   std::vector<Building> groups_;
   std::vector<int> parent_;           // union-find over groups
   std::vector<Alignment> alignment_;  // per node, in its group's domain; empty if it was moved
+  std::vector<bool> after_;  // per node: a reduction across rows, or what depends on one in its group
   std::vector<Refusal> refusals_;
 };
 

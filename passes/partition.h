@@ -26,6 +26,8 @@ struct Group {
   std::vector<ir::Value> outputs;  // values written to memory
   ir::Shape domain;                // axes the kernel iterates over, outermost first
   std::vector<int> reduced;  // axes of the domain that its reductions fold; empty for a pointwise kernel
+  std::vector<ir::Value> after_rows;  // reductions that fold the other axes instead, across rows, and what
+                                      // depends on them, all of which lies along the reduced axes
 };
 
 /// A value that one group writes for another to read, and the rule that kept the two apart.
@@ -47,8 +49,14 @@ struct Partition {
 std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const InputStrides& inputs = {},
                                                   const ProductLibrary& library = {});
 
+/// What a device's kernels can do beyond what all can.
+struct FusionOptions {
+  bool across_rows = false;  // fold rows and, at the same time, across them (passes/fuse_across.cpp)
+};
+
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
-Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {}, const ProductLibrary& library = {});
+Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {}, const ProductLibrary& library = {},
+               const FusionOptions& options = {});
 
 /// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat,
 /// products. The others are inputs, or index maps and literals that cost nothing.

@@ -19,13 +19,16 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
                        const std::vector<std::optional<ir::View>>& views) {
   place_values(g, groups, views);
   int kernel = 0;
-  for (const PlannedGroup& planned : groups) {
-    const int own = planned.kernel ? kernel++ : -1;
-    const bool empty =
-        std::ranges::all_of(planned.group->outputs, [&](Value v) { return g.shape(v).is_empty(); });
-    if (empty) continue;
-    steps_.push_back(planned.kernel ? kernel_step(planned, own) : matmul_step(g, *planned.group, views));
-    most_param_bytes_ = std::max(most_param_bytes_, steps_.back().params.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const passes::Group& group = *groups[i].group;
+    const bool empty = std::ranges::all_of(group.outputs, [&](Value v) { return g.shape(v).is_empty(); });
+    if (group.kind == passes::GroupKind::gemm && !empty) steps_.push_back(matmul_step(g, group, views));
+    for (const PlannedKernel& planned : groups[i].kernels) {
+      const int own = kernel++;
+      if (empty) continue;
+      steps_.push_back(kernel_step(planned, i, own));
+      most_param_bytes_ = std::max(most_param_bytes_, steps_.back().params.size());
+    }
   }
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
@@ -59,9 +62,20 @@ void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> 
             {bytes_of(v), static_cast<int>(i), std::max(last_reader[v.id], static_cast<int>(i))});
         temporaries.push_back(v);
       }
+  partials_.resize(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const PlannedKernel& planned : groups[i].kernels)
+      for (const codegen::KernelBuffer& b : planned.kernel->buffers)
+        if (b.partial >= 0 && b.written) {
+          partials_[i].push_back({Place::Kind::arena, static_cast<std::int64_t>(lifetimes.size())});
+          lifetimes.push_back({(b.parts * planned.kernel->row_length()).value() * size_of(b.dtype),
+                               static_cast<int>(i), static_cast<int>(i)});
+        }
   const passes::MemoryPlan plan = passes::plan_memory(lifetimes);
   for (std::size_t i = 0; i < temporaries.size(); ++i)
     places_[temporaries[i].id] = {Place::Kind::arena, plan.offsets[i]};
+  for (std::vector<Place>& partials : partials_)
+    for (Place& p : partials) p.index = plan.offsets[static_cast<std::size_t>(p.index)];
   arena_bytes_ = plan.bytes;
   peak_bytes_ = plan.bytes;
   for (std::int64_t bytes : output_bytes_) peak_bytes_ += bytes;
@@ -82,16 +96,18 @@ std::int64_t grain_of(std::int64_t units, std::int64_t unit_elements) {
 
 }  // namespace
 
-Executable::Step Executable::kernel_step(const PlannedGroup& planned, int kernel) const {
+Executable::Step Executable::kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const {
   const codegen::KernelSource& source = *planned.source;
   Step step;
   step.kernel = kernel;
   step.params = constant_params(source);
   for (const codegen::KernelParam& p : source.params) {
     if (p.kind == codegen::KernelParam::Kind::buffer) {
-      const Value v = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)].value;
-      step.pointers.push_back({p.offset, places_[v.id]});
-      SINTER_ASSERT(places_[v.id].kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
+      const codegen::KernelBuffer& b = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)];
+      const Place& place =
+          b.partial >= 0 ? partials_[group][static_cast<std::size_t>(b.partial)] : places_[b.value.id];
+      step.pointers.push_back({p.offset, place});
+      SINTER_ASSERT(place.kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
     } else if (p.kind == codegen::KernelParam::Kind::phase) {
       step.launch.phase_offset = p.offset;
     }

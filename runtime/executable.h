@@ -13,11 +13,15 @@
 
 namespace sinter::runtime {
 
-/// A group of the partition, with its kernel's source; products have none.
+struct PlannedKernel {
+  const codegen::Kernel* kernel;
+  const codegen::KernelSource* source;
+};
+
+/// A group of the partition, with its kernels in the order in which they run; products have none.
 struct PlannedGroup {
   const passes::Group* group;
-  const codegen::Kernel* kernel = nullptr;
-  const codegen::KernelSource* source = nullptr;
+  std::vector<PlannedKernel> kernels;
 };
 
 class Executable {
@@ -75,13 +79,14 @@ class Executable {
 
   void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
                     const std::vector<std::optional<ir::View>>& views);
-  Step kernel_step(const PlannedGroup& planned, int kernel) const;
+  Step kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const;
   static void join_batch_axes(Step& step);
   static void run_matmul(Device& device, const Step& step, const Memory& memory);
   Step matmul_step(const ir::Graph& graph, const passes::Group& group,
                    const std::vector<std::optional<ir::View>>& views) const;
 
-  std::vector<Place> places_;  // per node
+  std::vector<Place> places_;                 // per node
+  std::vector<std::vector<Place>> partials_;  // per group, of what its kernels leave each other
   std::vector<Step> steps_;
   std::vector<Result> results_;
   std::vector<std::int64_t> output_bytes_;

@@ -59,19 +59,35 @@ void add_report(Json& kernel, const KernelReport& report) {
   kernel["compile_ms"] = report.compile_ms;
 }
 
+/// The nodes that the group's first, or its second kernel computes.
+std::vector<Value> ops_of_kernel(const passes::Group& group, std::size_t number) {
+  const std::vector<Value>& second = group.after_rows;
+  if (second.empty()) return group.nodes;
+  std::vector<Value> ops;
+  std::ranges::copy_if(group.nodes, std::back_inserter(ops),
+                       [&](Value v) { return std::ranges::binary_search(second, v) == (number == 1); });
+  return ops;
+}
+
 }  // namespace
 
 std::vector<GroupSummary> Program::summaries() const {
   const Impl& p = *impl_;
   std::vector<GroupSummary> result;
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
-    if (p.kernel_of[i] >= 0) {
-      const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
-      const std::string schedule = p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str();
-      result.push_back({k.name, schedule, k.bytes(false), k.bytes(true)});
+    const passes::Group& group = p.partition.groups[i];
+    if (group.kind == passes::GroupKind::kernel) {
+      GroupSummary& kernels = result.emplace_back();
+      for (int number : p.kernels_of[i]) {
+        const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(number)];
+        if (kernels.name.empty()) kernels.name = k.name;
+        kernels.schedule += kernels.schedule.empty() ? "" : "; then ";
+        kernels.schedule += p.sources[static_cast<std::size_t>(number)].schedule.str();
+        kernels.bytes_read = kernels.bytes_read + k.bytes(false);
+        kernels.bytes_written = kernels.bytes_written + k.bytes(true);
+      }
       continue;
     }
-    const passes::Group& group = p.partition.groups[i];
     GroupSummary& product =
         result.emplace_back(GroupSummary{group.nodes.size() > 1 ? "matmul + bias" : "matmul", "", {}, {}});
     for (Value v : group.inputs) product.bytes_read = product.bytes_read + bytes_of(p.optimized, v);
@@ -102,22 +118,25 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
   Json kernels = Json::array(), gemms = Json::array(), boundaries = Json::array();
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const passes::Group& group = p.partition.groups[i];
-    if (p.kernel_of[i] < 0) {
+    if (group.kind == passes::GroupKind::gemm) {
       Json gemm = gemm_json(p.optimized, group);
       gemm["id"] = id(i);
       gemms.push_back(std::move(gemm));
       continue;
     }
-    const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
-    Json ops = Json::array();
-    for (Value v : group.nodes) ops.push_back(name(p.optimized.op(v)));
-    kernels.push_back({{"name", k.name},
-                       {"ops", std::move(ops)},
-                       {"schedule", p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str()},
-                       {"bytes_read", number(k.bytes(false))},
-                       {"bytes_written", number(k.bytes(true))},
-                       {"id", id(i)}});
-    if (!reports.empty()) add_report(kernels.back(), reports[static_cast<std::size_t>(p.kernel_of[i])]);
+    for (std::size_t j = 0; j < p.kernels_of[i].size(); ++j) {
+      const auto at = static_cast<std::size_t>(p.kernels_of[i][j]);
+      const codegen::Kernel& k = p.kernels[at];
+      Json ops = Json::array();
+      for (Value v : ops_of_kernel(group, j)) ops.push_back(name(p.optimized.op(v)));
+      kernels.push_back({{"name", k.name},
+                         {"ops", std::move(ops)},
+                         {"schedule", p.sources[at].schedule.str()},
+                         {"bytes_read", number(k.bytes(false))},
+                         {"bytes_written", number(k.bytes(true))},
+                         {"id", id(i)}});
+      if (!reports.empty()) add_report(kernels.back(), reports[at]);
+    }
   }
   for (const passes::Boundary& b : p.partition.boundaries)
     boundaries.push_back({{"from", id(static_cast<std::size_t>(b.from))},
@@ -141,7 +160,7 @@ std::string Program::explain() const {
   text += "\n";
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
     const passes::Group& group = p.partition.groups[i];
-    if (p.kernel_of[i] < 0) {
+    if (group.kind == passes::GroupKind::gemm) {
       const Json gemm = gemm_json(g, group);
       text +=
           fmt::format("{}  product of {} x {} by {} x {} ({}, batch {}){}\n", id(i), gemm["m"].dump(),
@@ -149,14 +168,15 @@ std::string Program::explain() const {
                       gemm["batch"].dump(), group.nodes.size() > 1 ? ", bias added" : "");
       continue;
     }
-    const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(p.kernel_of[i])];
-    std::string ops;
-    for (Value v : group.nodes) ops += fmt::format(" {}", name(g.op(v)));
-    text +=
-        fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
-                    id(i), k.name, ops, p.sources[static_cast<std::size_t>(p.kernel_of[i])].schedule.str(),
-                    k.bytes(false).str(), k.bytes(true).str());
-    for (const std::string& reason : k.apart) text += fmt::format("    apart    {}\n", reason);
+    for (std::size_t j = 0; j < p.kernels_of[i].size(); ++j) {
+      const auto at = static_cast<std::size_t>(p.kernels_of[i][j]);
+      const codegen::Kernel& k = p.kernels[at];
+      std::string ops;
+      for (Value v : ops_of_kernel(group, j)) ops += fmt::format(" {}", name(g.op(v)));
+      text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
+                          id(i), k.name, ops, p.sources[at].schedule.str(), k.bytes(false).str(),
+                          k.bytes(true).str());
+    }
   }
   for (const passes::Boundary& b : p.partition.boundaries)
     text += fmt::format("{} -> {}: {} {} is stored: {}\n", id(static_cast<std::size_t>(b.from)),

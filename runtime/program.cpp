@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/merge_reductions.h"
+#include "codegen/split_across.h"
 #include "ir/base/check.h"
 #include "ir/base/log.h"
 #include "ir/evaluate_typed.h"
@@ -40,42 +41,59 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   for (const InputLayout& layout : p.options.layouts) context.inputs.push_back(layout.strides);
   p.optimized = passes::optimize(p.captured, context);
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);
-  p.partition = passes::fuse(p.optimized, context.inputs, context.library);
+  const bool gpu = p.options.target.backend == codegen::Backend::cuda;
+  const bool any_order = p.options.numerics != Numerics::strict;  // of folding
+  p.partition = passes::fuse(p.optimized, context.inputs, context.library, {gpu && any_order});
   // A stored movement is memory of its own from here on.
   for (const passes::Group& group : p.partition.groups)
     for (Value v : group.outputs)
       p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
-  const codegen::DeviceDescription& device = codegen::describe(p.options.target);
-  std::vector<passes::MathForm> forms;
-  if (p.options.target.backend == codegen::Backend::cuda)
-    forms = passes::math_forms(p.optimized, p.options.numerics);
-  for (const passes::Group& group : p.partition.groups) {
-    p.kernel_of.push_back(-1);
-    if (group.kind == passes::GroupKind::gemm) continue;
-    p.kernel_of.back() = static_cast<int>(p.kernels.size());
-    codegen::Kernel kernel = codegen::lower(p.optimized, group, p.views, forms);
-    kernel.fixed_fold_order = p.options.numerics == Numerics::strict;
-    if (p.options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order)
-      codegen::merge_reductions(kernel);
-    for (codegen::KernelBuffer& b : kernel.buffers)
-      for (std::size_t i = 0; i < p.options.layouts.size(); ++i)
-        if (p.optimized.inputs()[i] == b.value) b.alignment = p.options.layouts[i].alignment;
-    p.sources.push_back(codegen::emit(kernel, codegen::choose_schedule(kernel, device), p.options.target));
-    p.kernels.push_back(std::move(kernel));
-  }
+  p.generate();
   if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
   if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
   if (!p.optimized.symbols().empty()) return program;
   std::vector<PlannedGroup> groups;
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
-    const int k = p.kernel_of[i];
-    groups.push_back({&p.partition.groups[i], k < 0 ? nullptr : &p.kernels[static_cast<std::size_t>(k)],
-                      k < 0 ? nullptr : &p.sources[static_cast<std::size_t>(k)]});
+    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&p.partition.groups[i], {}});
+    for (int k : p.kernels_of[i]) {
+      const auto at = static_cast<std::size_t>(k);
+      planned.kernels.push_back({&p.kernels[at], &p.sources[at]});
+    }
   }
   p.executable = std::make_unique<Executable>(p.optimized, groups, p.views);
   for (Value v : p.optimized.inputs()) p.input_shapes.push_back(p.optimized.shape(v).values());
   p.range = lasting_name(p.captured.name());
   return program;
+}
+
+void Program::Impl::generate() {
+  const codegen::DeviceDescription& device = codegen::describe(options.target);
+  std::vector<passes::MathForm> forms;
+  if (options.target.backend == codegen::Backend::cuda)
+    forms = passes::math_forms(optimized, options.numerics);
+  const auto add = [&](codegen::Kernel kernel) {
+    if (options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order)
+      codegen::merge_reductions(kernel);
+    kernels_of.back().push_back(static_cast<int>(kernels.size()));
+    sources.push_back(codegen::emit(kernel, codegen::choose_schedule(kernel, device), options.target));
+    kernels.push_back(std::move(kernel));
+  };
+  for (const passes::Group& group : partition.groups) {
+    kernels_of.emplace_back();
+    if (group.kind == passes::GroupKind::gemm) continue;
+    codegen::Kernel kernel = codegen::lower(optimized, group, views, forms);
+    kernel.fixed_fold_order = options.numerics == Numerics::strict;
+    for (codegen::KernelBuffer& b : kernel.buffers)
+      for (std::size_t i = 0; i < options.layouts.size(); ++i)
+        if (optimized.inputs()[i] == b.value) b.alignment = options.layouts[i].alignment;
+    if (!kernel.folds_across()) {
+      add(std::move(kernel));
+      continue;
+    }
+    auto [rows, columns] = codegen::split_across(kernel, codegen::choose_schedule(kernel, device), device);
+    add(std::move(rows));
+    add(std::move(columns));
+  }
 }
 
 Device& Program::runs_on() const {
@@ -189,7 +207,11 @@ const passes::Partition& Program::partition() const {
   return impl_->partition;
 }
 int Program::launches() const {
-  return impl_->executable ? impl_->executable->launches() : static_cast<int>(impl_->partition.groups.size());
+  if (impl_->executable) return impl_->executable->launches();
+  std::size_t launches = 0;
+  for (const std::vector<int>& kernels : impl_->kernels_of)
+    launches += std::max<std::size_t>(1, kernels.size());
+  return static_cast<int>(launches);
 }
 
 std::string Program::source() const {

@@ -16,12 +16,15 @@ struct Program::Impl {
   ProgramOptions options;
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
   passes::Partition partition;
-  std::vector<codegen::Kernel> kernels;                 // of the groups that have one, in order
+  std::vector<codegen::Kernel> kernels;                 // of the groups, in the order in which they run
   std::vector<codegen::KernelSource> sources;           // of the kernels
-  std::vector<int> kernel_of;                           // per group; -1 for products
+  std::vector<std::vector<int>> kernels_of;             // per group; none for products
   std::vector<std::vector<std::int64_t>> input_shapes;  // where lengths have values
   const char* range = "";                               // its name for profilers
   std::unique_ptr<Executable> executable;               // none while lengths have no values
+
+  /// Kernels and sources of the partition's groups.
+  void generate();
 
   mutable std::mutex compiling;
   mutable std::atomic<bool> compiled = false;

@@ -67,10 +67,9 @@ class Run {
       for (Value v : group.outputs)
         places_[v.id] = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
       if (std::ranges::all_of(group.outputs, [&](Value v) { return g_.shape(v).is_empty(); })) continue;
-      if (p_.kernel_of[i] >= 0)
-        run_kernel(static_cast<std::size_t>(p_.kernel_of[i]));
-      else
-        run_matmul(group);
+      if (group.kind == passes::GroupKind::gemm) run_matmul(group);
+      partials_.clear();
+      for (int kernel : p_.kernels_of[i]) run_kernel(static_cast<std::size_t>(kernel));
     }
     std::vector<runtime::TensorView> results;
     for (const ir::Output& out : g_.outputs()) results.push_back(view_of(out.value));
@@ -90,6 +89,15 @@ class Run {
     return result;
   }
 
+  /// Where the value is, or what the group's kernels leave each other.
+  const Storage& storage_of(const codegen::Kernel& kernel, const codegen::KernelBuffer& buffer) {
+    if (buffer.partial < 0) return places_[buffer.value.id];
+    if (buffer.written)
+      partials_.push_back(
+          new_storage((buffer.parts * kernel.row_length()).value() * size_of(buffer.dtype), 0, 64));
+    return partials_[static_cast<std::size_t>(buffer.partial)];
+  }
+
   void run_kernel(std::size_t number) {
     using Kind = codegen::KernelParam::Kind;
     const codegen::Kernel& kernel = p_.kernels[number];
@@ -99,7 +107,7 @@ class Run {
     for (const codegen::KernelParam& p : source.params) {
       if (p.kind != Kind::buffer) continue;
       const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
-      const Storage& storage = places_[buffer.value.id];
+      const Storage& storage = storage_of(kernel, buffer);
       runtime::put_param(params, p.offset, storage.data);
       launch.buffers.push_back({p.name, buffer.written ? Region::Kind::output : Region::Kind::input,
                                 storage.data - storage.before, storage.bytes, size_of(buffer.dtype)});
@@ -144,7 +152,7 @@ class Run {
 
   const runtime::Program::Impl& p_;
   const ir::Graph& g_;
-  std::vector<Storage> places_;  // per value
+  std::vector<Storage> places_, partials_;  // per value
 };
 
 }  // namespace
