@@ -236,3 +236,42 @@ TEST_CASE(
     return %2
   })")) == 3);
 }
+
+TEST_CASE(
+    "rows and across them: a group that folds rows takes in what is folded across them, where a device can") {
+  const char* const text = R"(graph @backward(%g: f32[M, 64], %x: f32[M, 64]) {
+    %0 = mul(%g, %x)
+    %1 = sum(%0, axes=[1], keepdims=true)
+    %2 = sub(%g, mul(%x, %1))
+    %3 = sum(%0, axes=[0])
+    %4 = mul(%3, 2)
+    %5 = sum(%g, axes=[0])
+    return %2, %4, %5
+  })";
+  CHECK(fuse_text(text).groups.size() > 1);
+  const Partition p = fuse(ir::parse(text), {}, {}, {.across_rows = true});
+  REQUIRE(p.groups.size() == 1);
+  CHECK(p.groups[0].reduced == std::vector<int>{1});
+  CHECK(p.groups[0].after_rows.size() == 3);  // both sums across rows, and the product of one
+}
+
+TEST_CASE("rows and across them: not where elements of all rows need what is folded across them") {
+  const Partition p = fuse(ir::parse(R"(graph @both(%x: f32[32, 64]) {
+    %0 = sum(%x, axes=[0], keepdims=true)
+    %1 = sub(%x, %0)
+    %2 = sum(%1, axes=[1])
+    return %2
+  })"),
+                           {}, {}, {.across_rows = true});
+  CHECK(p.groups.size() == 2);
+  for (const passes::Group& group : p.groups) CHECK(group.after_rows.empty());
+  CHECK(has_reason(p, "elements of all rows depend"));
+}
+
+TEST_CASE("rows and across them: not where a row is too long for what threads can hold") {
+  const Partition p = fuse(ir::parse(R"(graph @long(%x: f32[32, 100000]) {
+    return sum(%x, axes=[0]), sum(%x, axes=[1])
+  })"),
+                           {}, {}, {.across_rows = true});
+  CHECK(p.groups.size() == 2);
+}
