@@ -305,7 +305,7 @@ class Merger {
       for_each_operand(k_, next, [&](int o) {
         if (seen[static_cast<std::size_t>(o)] || depth_[static_cast<std::size_t>(o)] < depth) return;
         seen[static_cast<std::size_t>(o)] = true;
-        if (at(o).kind == Kind::reduce && !at(o).across)
+        if (at(o).kind == Kind::reduce)
           found.push_back(o);
         else
           stack.push_back(o);
