@@ -1,5 +1,6 @@
 """What compare.py measures: workloads with dtypes and lengths, and the figures that are asked of them."""
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -121,7 +122,8 @@ class Case:
         self.workload, self.name, self.dtype, self.lengths = WORKLOADS[name], name, dtype, lengths
         self.title = title_of(name, dtype, lengths)
         self.inputs = self.workload.inputs(lengths)
-        self.drawn = [draw(i, given, dtype) for i, given in enumerate(self.inputs)]
+        with ThreadPoolExecutor() as threads:
+            self.drawn = list(threads.map(lambda i: draw(i, self.inputs[i], dtype), range(len(self.inputs))))
         self.expected, self.scales = {}, {}  # by number of the output
         self.evaluate()
 
@@ -156,7 +158,8 @@ class Case:
                 values = [as_doubles(self.drawn[0])]
                 times = math.prod(self.inputs[0].shape) // period_of(0)
             else:
-                values = [self.part(i, how) for i in range(len(self.inputs))]
+                with ThreadPoolExecutor() as threads:
+                    values = list(threads.map(lambda i: self.part(i, how), range(len(self.inputs))))
             wanted = as_tuple(self.workload.formula(Numpy(), *values))
             scales = None if how == "rows" else as_tuple(self.workload.formula(Magnitudes(), *values))
             for i, value in enumerate(wanted):

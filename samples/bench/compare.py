@@ -60,7 +60,8 @@ def open_peers(options, wanted):
         tool = find_tool(options.sinter)
         seconds = (options.seconds,)
         if "sinter" in wanted:
-            add({pages.FULL: seconds}, lambda: Sinter(tool, options.device, options.numerics, None, options.first_call))
+            add({pages.FULL: seconds}, lambda: Sinter(tool, options.device, options.numerics, None,
+                                                      not options.sweep, options.first_call))
         if "elementwise" in wanted:
             add({pages.ELEMENTWISE: seconds}, lambda: Sinter(tool, options.device, options.numerics, "elementwise"))
     add({title: (compiled,) for word, title, compiled in

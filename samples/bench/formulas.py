@@ -238,7 +238,7 @@ def bits(number, count):
         return mix(start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9e3779b97f4a7c15))
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=None)
 def normals(number):
     """All up to where they repeat, as f64."""
     pairs = (period_of(number) + 1) // 2

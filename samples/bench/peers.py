@@ -235,10 +235,11 @@ class CupyPeer:
 class Sinter:
     """The tool, as a process that answers line by line (sinter bench --batch)."""
 
-    def __init__(self, tool, device, numerics=None, fusion=None, first_call=False):
+    def __init__(self, tool, device, numerics=None, fusion=None, eager=False, first_call=False):
         self.command = [tool, "bench", "--batch", "-", "--device", device]
         self.extra = ["--numerics", numerics] if numerics else []
-        self.first_call, self.fusion, self.process, self.notes = first_call, fusion, None, {}
+        self.options = ([] if eager else ["--no-eager"]) + ([] if first_call else ["--no-first-call"])
+        self.process, self.notes = None, {}
         self.environment = dict(os.environ, SINTER_DEVICE=device)
         if fusion:
             self.environment["SINTER_FUSION"] = fusion
@@ -277,9 +278,7 @@ class PreparedSinter:
             self.words += ["--set", f"{name}={length}"]
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         with tempfile.TemporaryDirectory(dir=memory) as folder:
-            only_fused = ["--no-eager"] if sinter.fusion else []
-            left_out = [] if sinter.first_call and not sinter.fusion else ["--no-first-call"]
-            self.result = self.ask(seconds, ["--output-dir", folder, *only_fused, *left_out])
+            self.result = self.ask(seconds, ["--output-dir", folder, *sinter.options])
             self.error = case.error([self.load(case, i, file) for i, file in enumerate(in_order(folder))])
         self.unspent = self.result["fused_ms"]  # the time of the first round
 
