@@ -221,8 +221,7 @@ std::string BodyPrinter::expression(int value) {
                          affine(v.address, own));
     case Kind::compute:
       if (v.form == passes::MathForm::portable) return apply(v.op, v.dtype, operands);
-      return fmt::format("{}_{}({})", v.form == passes::MathForm::device ? "device" : "narrow", name(v.op),
-                         fmt::join(operands, ", "));
+      return fmt::format("{}{}({})", prefix(v.form), name(v.op), fmt::join(operands, ", "));
     case Kind::reduce:
       break;
   }

@@ -189,8 +189,10 @@ int flops(const KernelValue& v) {
   constexpr int philox = 60;  // ten rounds of two multiplications
   if (v.kind == Kind::random) return philox;
   if (v.kind != Kind::compute) return 0;
-  constexpr int approximation = 4;
-  return v.form == passes::MathForm::narrow ? approximation : ir::elementwise_info(v.op).flops;
+  const int portable = ir::elementwise_info(v.op).flops;
+  if (v.form == passes::MathForm::portable || v.form == passes::MathForm::device) return portable;
+  constexpr int short_function = 12, approximation = 4;  // by instructions of the machine alone
+  return portable <= short_function ? approximation : portable / 2;
 }
 
 }  // namespace sinter::codegen

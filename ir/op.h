@@ -41,10 +41,11 @@ enum Flag : unsigned {
   commutative = 1,
   exact = 2,  // every mode gives the correctly rounded (or the exact) value
   monotone = 4,
-  discrete = 8,      // a small change of an operand can jump the result
-  wraps = 16,        // whole-number arithmetic that may overflow
-  device_form = 32,  // the device has a faster f32 form within the bound of docs/numerics.md
-  narrow_form = 64,  // there is a faster f32 form for values that end in 16 bits
+  discrete = 8,       // a small change of an operand can jump the result
+  wraps = 16,         // whole-number arithmetic that may overflow
+  device_form = 32,   // the device has a faster f32 form within the bound of docs/numerics.md
+  narrow_form = 64,   // there is a faster f32 form for values that end in 16 bits
+  coarse_form = 128,  // there is a faster one yet for values that end in bf16
 };
 
 using FloatReference = long double (*)(long double a, long double b, long double c);

@@ -22,8 +22,9 @@ bool is_one_of(Op op, const std::array<Op, N>& ops) {
 
 /// By node id: the value is not negative (or is NaN), whatever the inputs are.
 std::vector<bool> never_negative(const Graph& g) {
-  constexpr std::array by_nature{Op::exp, Op::exp2, Op::abs, Op::sqrt, Op::rsqrt};
-  constexpr std::array keeps_sign{Op::add, Op::mul, Op::div, Op::fma, Op::cast, Op::maximum, Op::minimum};
+  constexpr std::array by_nature{Op::exp, Op::exp2, Op::abs, Op::sqrt, Op::rsqrt, Op::erfc};
+  constexpr std::array keeps_sign{Op::add,  Op::mul,   Op::div,  Op::reciprocal, Op::fma,
+                                  Op::cast, Op::log1p, Op::tanh, Op::erf,        Op::minimum};
   std::vector<bool> result(g.size());
   for (std::uint32_t id = 0; id < g.size(); ++id) {
     const Value v{id};
@@ -36,6 +37,8 @@ std::vector<bool> never_negative(const Graph& g) {
       result[id] = true;
     } else if (op == Op::where) {
       result[id] = holds(operands[1]) && holds(operands[2]);
+    } else if (op == Op::maximum) {
+      result[id] = std::ranges::any_of(operands, holds);
     } else if (op == Op::fma && operands[0] == operands[1]) {
       result[id] = holds(operands[2]);
     } else if (ir::is_reduction(op) || is_one_of(op, keeps_sign) || (ir::is_movement(op) && op != Op::pad)) {
@@ -58,10 +61,15 @@ std::vector<bool> at_least_one(const Graph& g, const std::vector<bool>& never_ne
       result[id] = is_float(g.dtype(v)) && g.attrs(v).value.real() >= 1;
     } else if (op == Op::add) {
       result[id] = std::ranges::any_of(operands, holds) && std::ranges::all_of(operands, positive);
+    } else if (op == Op::fma) {
+      result[id] = positive(v) && holds(operands[2]);
+    } else if (op == Op::maximum) {
+      result[id] = std::ranges::any_of(operands, holds);
     } else if (op == Op::sum && g.op(operands[0]) == Op::exp) {
       const Value x = g.operands(operands[0])[0];
       result[id] = g.op(x) == Op::sub && is_shift(g, g.operands(x)[1], g.operands(x)[0], g.attrs(v));
-    } else if (op == Op::broadcast_to || op == Op::reshape || op == Op::permute_dims || op == Op::mul) {
+    } else if (op == Op::broadcast_to || op == Op::reshape || op == Op::permute_dims || op == Op::mul ||
+               op == Op::sqrt) {
       result[id] = std::ranges::all_of(operands, holds);
     }
   }
@@ -70,14 +78,15 @@ std::vector<bool> at_least_one(const Graph& g, const std::vector<bool>& never_ne
 
 /// Whether a relative error of the operand becomes at most as large a one of the result.
 bool keeps_relative_error(const Graph& g, Value user, const std::vector<bool>& never_negative) {
-  constexpr std::array always{Op::mul,  Op::div,   Op::reciprocal, Op::neg,    Op::abs,
-                              Op::sqrt, Op::rsqrt, Op::maximum,    Op::minimum};
+  constexpr std::array always{Op::mul,   Op::div,     Op::reciprocal, Op::neg, Op::abs,
+                              Op::sqrt,  Op::rsqrt,   Op::tanh,       Op::erf, Op::atan,
+                              Op::asinh, Op::maximum, Op::minimum};
   const Op op = g.op(user);
   if (ir::is_movement(op) || is_one_of(op, always) || op == Op::max || op == Op::min) return true;
   if (op == Op::cast) return is_float(g.dtype(user));
   const auto operands = g.operands(user);
   const auto holds = [&](Value x) { return static_cast<bool>(never_negative[x.id]); };
-  if (op == Op::add || op == Op::sum) return std::ranges::all_of(operands, holds);
+  if (op == Op::add || op == Op::sum || op == Op::log1p) return std::ranges::all_of(operands, holds);
   if (op == Op::fma) return never_negative[user.id] && holds(operands[2]);
   if (op == Op::where) return true;
   return false;
@@ -93,8 +102,8 @@ bool adds_logarithm(const Graph& g, Value user, const std::vector<bool>& below) 
 
 /// Whether zero in place of an operand below 2^-126 makes no more of a difference to the result than that.
 bool keeps_small_values_small(const Graph& g, Value user, Value operand) {
-  constexpr std::array always{Op::add, Op::sum, Op::neg,     Op::abs,     Op::cast,
-                              Op::max, Op::min, Op::maximum, Op::minimum, Op::where};
+  constexpr std::array always{Op::add,     Op::sum,     Op::neg,   Op::abs,   Op::cast, Op::max, Op::min,
+                              Op::maximum, Op::minimum, Op::where, Op::log1p, Op::tanh, Op::erf};
   const Op op = g.op(user);
   const auto operands = g.operands(user);
   if (op == Op::div) return operands[1] != operand;
@@ -124,10 +133,14 @@ struct Uses {
 
 constexpr int most_weight = 4;
 
-std::vector<Uses> uses_of(const Graph& g, const std::vector<bool>& narrow,
-                          const std::vector<std::uint32_t>& last) {
-  const std::vector<bool> positive = never_negative(g), large = at_least_one(g, positive),
-                          below = below_maximum(g);
+/// What is known of values from what they are made of, by node id.
+struct Known {
+  const std::vector<bool>&narrow, &positive, &large;
+};
+
+std::vector<Uses> uses_of(const Graph& g, const Known& known, const std::vector<std::uint32_t>& last) {
+  const auto& [narrow, positive, large] = known;
+  const std::vector<bool> below = below_maximum(g);
   std::vector<Uses> uses(g.size());
   for (auto id = static_cast<std::uint32_t>(g.size()); id-- > 0;) {
     const Value v{id};
@@ -154,19 +167,31 @@ std::vector<Uses> uses_of(const Graph& g, const std::vector<bool>& narrow,
 
 }  // namespace
 
+std::string_view prefix(MathForm form) {
+  constexpr std::array<std::string_view, 5> prefixes{"", "device_", "narrow_", "bounded_", "coarse_"};
+  return prefixes[static_cast<std::size_t>(form)];
+}
+
 std::vector<MathForm> math_forms(const Graph& g, Numerics numerics) {
   std::vector<MathForm> forms(g.size(), MathForm::portable);
   if (numerics == Numerics::strict) return forms;
   const std::vector<std::uint32_t> last = ir::last_readers(g);
-  const std::vector<bool> narrow = narrow_values(g);
-  const std::vector<Uses> uses = uses_of(g, narrow, last);
+  const std::vector<bool> narrow = narrow_values(g), ends_in_bf16 = bf16_values(g);
+  const std::vector<bool> positive = never_negative(g), large = at_least_one(g, positive);
+  const std::vector<Uses> uses = uses_of(g, {narrow, positive, large}, last);
   for (std::uint32_t id = 0; id < g.size(); ++id) {
     const Value v{id};
     if (!ir::is_elementwise(g.op(v)) || g.dtype(v) != DType::f32) continue;
     const ir::ElementwiseInfo& info = ir::elementwise_info(g.op(v));
     const bool by_broadcast = g.op(v) == Op::div && g.op(g.operands(v)[1]) == Op::broadcast_to;
-    const bool safe = uses[id].weight <= most_weight && (g.op(v) != Op::exp || uses[id].may_flush);
-    if (info.is(ir::narrow_form) && narrow[id] && (safe || (by_broadcast && uses[id].meets_no_edge)))
+    const bool divides = g.op(v) == Op::div || g.op(v) == Op::reciprocal;
+    const bool flushes = g.op(v) == Op::exp || g.op(v) == Op::exp2;
+    const bool safe = uses[id].weight <= most_weight && (!flushes || uses[id].may_flush);
+    if (info.is(ir::coarse_form) && ends_in_bf16[id] && uses[id].weight <= 1)
+      forms[id] = MathForm::coarse;
+    else if (divides && !by_broadcast && narrow[id] && safe && large[g.operands(v).back().id])
+      forms[id] = MathForm::bounded;
+    else if (info.is(ir::narrow_form) && narrow[id] && (safe || (by_broadcast && uses[id].meets_no_edge)))
       forms[id] = MathForm::narrow;
     else if (info.is(ir::device_form))
       forms[id] = MathForm::device;

@@ -11,4 +11,7 @@ namespace sinter::passes {
 /// such a value itself. An output of the graph is none, nor what a discrete op reads.
 std::vector<bool> narrow_values(const ir::Graph& graph);
 
+/// The same of bf16 alone, which keeps 8 bits of a value.
+std::vector<bool> bf16_values(const ir::Graph& graph);
+
 }  // namespace sinter::passes

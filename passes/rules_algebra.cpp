@@ -154,6 +154,11 @@ constexpr std::array rules{
   AlgebraRule{"one_plus_tanh_of_product", narrow, floats, "add(tanh(mul(x, k)), 1)", "div(2, add(exp(mul(x, mul(k, -2))), 1))", is_moderate, "2^-64 <= |k| <= 2^64"},
   AlgebraRule{"one_plus_tanh",    narrow, floats, "add(tanh(x), 1)",             "div(2, add(exp(mul(x, -2)), 1))"},
   AlgebraRule{"one_minus_tanh",   narrow, floats, "sub(1, tanh(x))",             "div(2, add(exp(mul(x, 2)), 1))"},
+  // 1 + erf(u) = erfc(-u), likewise.
+  AlgebraRule{"one_plus_erf",     narrow, floats, "add(erf(x), 1)",              "erfc(neg(x))"},
+  AlgebraRule{"one_minus_erf",    narrow, floats, "sub(1, erf(x))",              "erfc(x)"},
+  // Powers of 2 are what machines have; the factor is rounded once more.
+  AlgebraRule{"exp_of_product",   narrow, floats, "exp(mul(x, k))",              "exp2(mul(x, mul(k, 1.44269504088896340736)))", is_moderate, "2^-64 <= |k| <= 2^64"},
   // What is true of real numbers only.
   AlgebraRule{"real_add_zero",    real_only, floats, "add(x, 0)",                "x"},
   AlgebraRule{"real_zero_sub",    real_only, floats, "sub(0, x)",                "neg(x)"},

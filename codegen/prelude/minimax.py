@@ -7,6 +7,9 @@ coefficients are then rounded to binary32 one by one from the lowest power up, w
 rest are fitted again around those already rounded. Printed are the coefficients, highest power first as
 Horner's rule wants them, and the weighted error before any rounding in the evaluation.
 
+A row of QUOTIENTS asks for target(x) ~ P(x) / Q(x) with Q(0) = 1 and the least relative error; here all
+coefficients are rounded at once.
+
     pip install mpmath; minimax.py [NAME...]
 """
 import struct
@@ -63,6 +66,31 @@ def fit(interval, target, base, weight, lead, step, terms):
     return fixed, max(abs(r) * w for r, w in zip(rest, weights))
 
 
+def fit_quotient(interval, target, above, below):
+    """Coefficients of P and Q, lowest power first, of those degrees, and the relative error they leave."""
+    a, b = map(mpf, interval)
+    points = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * (i + mpf(1) / 2) / GRID) for i in range(GRID)]
+    wanted = [target(x) for x in points]
+    shares, divisors, best = [mpf(1) / GRID] * GRID, [mpf(1)] * GRID, None
+    for _ in range(6 * ROUNDS):
+        # P - wanted (Q - 1) ~ wanted, each point weighted by what it counts in P / Q.
+        weights = [mp.sqrt(h) / (d * y) for h, d, y in zip(shares, divisors, wanted)]
+        rows = mp.matrix([[w * x**i for i in range(above + 1)] + [-w * y * x**i for i in range(1, below + 1)]
+                          for w, x, y in zip(weights, points, wanted)])
+        found = list(mp.lu_solve(rows, mp.matrix([w * y for w, y in zip(weights, wanted)])))
+        p, q = found[:above + 1], [mpf(1)] + found[above + 1:]
+        divisors = [mp.polyval(q[::-1], x) for x in points]
+        error = [abs(mp.polyval(p[::-1], x) / d / y - 1) for x, d, y in zip(points, divisors, wanted)]
+        if best is None or max(error) < best[2]:
+            best = p, q, max(error)
+        shares = [h * mp.sqrt(e / max(error)) for h, e in zip(shares, error)]
+        total = mp.fsum(shares)
+        shares = [h / total for h in shares]
+    p, q = ([to_f32(c) for c in side] for side in best[:2])
+    left = max(abs(mp.polyval(p[::-1], x) / mp.polyval(q[::-1], x) / y - 1) for x, y in zip(points, wanted))
+    return p, q, left
+
+
 def relative(function):
     return lambda x: 1 / abs(function(x)) if x != 0 else mpf(10) ** 9
 
@@ -89,6 +117,20 @@ def scaled_erfc(q):
     return (1 + 2 * a) * mp.exp(a * a) * mp.erfc(a)
 
 
+def scaled_tail(factor):
+    """exp(a^2) erfc(a) of t = 1 / (1 + factor a)."""
+    def function(t):
+        a = (1 / t - 1) / factor
+        return mp.exp(a * a) * mp.erfc(a)
+    return function
+
+
+def by_root(function):
+    """function(x) / x of the square of x."""
+    return lambda square: function(mp.sqrt(square)) / mp.sqrt(square)
+
+
+NARROW_ERFC, COARSE_ERFC = mpf("0.36"), mpf("0.515")
 HALF_LOG2 = mp.log(2) / 2 * mpf("1.0001")
 LOG2E = 1 / mp.log(2)
 LOG10E = 1 / mp.log(10)
@@ -117,15 +159,28 @@ FITS = {
     "erf_large": ((mpf("0.9375"), mpf("4")), lambda x: mp.log(mp.erfc(x), 2), zero,
                   lambda x: mp.log(2) * mp.erfc(x) / mp.erf(x), 1, 1, 7),
     "erfc": ((-1, mpf("0.68")), scaled_erfc, one, relative(scaled_erfc), 0, 1, 9),
+    "narrow_erfc": ((1 / (1 + NARROW_ERFC * mpf("10.2")), 1), scaled_tail(NARROW_ERFC), zero,
+                    relative(scaled_tail(NARROW_ERFC)), 0, 1, 8),
+    "coarse_erfc": ((1 / (1 + COARSE_ERFC * mpf("10.2")), 1), scaled_tail(COARSE_ERFC), zero,
+                    relative(scaled_tail(COARSE_ERFC)), 0, 1, 6),
+    "narrow_log1p": ((-0.2501, 0.5001), mp.log1p, zero, relative(mp.log1p), 1, 1, 7),
+}
+
+# name: interval of x^2, target, degrees of P and Q
+QUOTIENTS = {
+    "narrow_tanh": ((0, mpf("6.7")**2), by_root(mp.tanh), 3, 3),
+    "narrow_erf": ((0, mpf("3.3")**2), by_root(mp.erf), 3, 3),
 }
 
 
 def main(names):
-    for name in names or FITS:
-        coefficients, error = fit(*FITS[name])
+    for name in names or [*FITS, *QUOTIENTS]:
+        *sides, error = fit(*FITS[name]) if name in FITS else fit_quotient(*QUOTIENTS[name])
         print(f"{name}: weighted error {mp.nstr(error, 3)} = 2^{mp.nstr(mp.log(error, 2), 4)}")
-        for c in reversed(coefficients):
-            print(f"  {float(c).hex()}f  {float(c):.9g}")
+        for coefficients in sides:
+            for c in reversed(coefficients):
+                print(f"  {float(c).hex()}f  {float(c):.9g}")
+            print()
 
 
 if __name__ == "__main__":

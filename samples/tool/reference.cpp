@@ -96,7 +96,7 @@ numbers, both giving T; `select` a bool and two of T. Of reductions: `wide` give
 folds 16-bit floats in f32; `same` gives the operand's dtype, `truth` bool, `index` int64.
 
 *flags*: `exact` is correctly rounded in every mode; `discrete` can jump for a small change of an operand, which is
-rounded to its dtype first; `device_form` and `narrow_form` have faster forms on GPUs (numerics.md).
+rounded to its dtype first; `device_form`, `narrow_form` and `coarse_form` have faster forms on GPUs (numerics.md).
 
 *derivative*: of the result `y` of `a`, `b`, `c`, times the gradient `g`, per operand.
 )";

@@ -182,13 +182,15 @@ TEST_CASE("a narrow rule is within 0.52 units in the last place once rounded to 
         REQUIRE((left && right));
         const Array values = testing::operand_samples(t, 0, samples);
         for (std::int64_t i = 0; i < values.elements(); ++i) left->inputs[0].set(i, values.at(i).cast(f32));
-        // Both sides are the same function; the right one does not cancel even in long double.
-        const ir::Exact exact = ir::evaluate_reference(right->graph, left->inputs)[0];
+        // Sums lose digits on the left even in long double; the right side is the same function without that.
+        const bool cancels = from.terms[0].op == Op::add || from.terms[0].op == Op::sub;
+        const ir::Exact exact = ir::evaluate_reference((cancels ? right : left)->graph, left->inputs)[0];
         const Array got = ir::evaluate_typed(right->graph, left->inputs)[0];
         for (std::int64_t i = 0; i < got.elements(); ++i) {
           const long double expected = exact.reals[static_cast<std::size_t>(i)],
                             stored = got.at(i).cast(t).real();
           if (std::isnan(expected) && std::isnan(stored)) continue;
+          if (Scalar::from_real(t, expected).real() == stored) continue;  // also infinity
           const long double unit = testing::ulp(t, expected);
           const bool flushed = std::fabs(expected) < 0x1p-126L && stored == 0;
           if (std::fabs(stored - expected) <= 0.52L * unit || flushed) continue;

@@ -79,7 +79,49 @@ TEST_CASE("an error that counts often is an error that grows") {
 TEST_CASE("sigmoid and what it gates are narrow throughout") {
   const std::string silu = "(%x: bf16[8]) {\n  return mul(%x, reciprocal(add(1, exp(neg(%x)))))\n}";
   CHECK(form_of(ir::Op::exp, silu) == MathForm::narrow);
-  CHECK(form_of(ir::Op::reciprocal, silu) == MathForm::narrow);
+  CHECK(form_of(ir::Op::reciprocal, silu) == MathForm::bounded);
+}
+
+TEST_CASE("a divisor that is 1 or more needs no care for the ends of the range") {
+  const auto div_of = [](const std::string& divisor) {
+    return form_of(ir::Op::div, "(%x: bf16[8], %y: bf16[8]) {\n  return div(%x, " + divisor + ")\n}");
+  };
+  CHECK(div_of("add(1, exp(%y))") == MathForm::bounded);
+  CHECK(div_of("add(mul(%y, %y), 2)") == MathForm::bounded);
+  CHECK(div_of("add(0.5, exp(%y))") == MathForm::narrow);
+  CHECK(div_of("add(1, %y)") == MathForm::narrow);
+}
+
+TEST_CASE("1 + erf and 1 + tanh lose their cancellation where the value ends in 16 bits") {
+  const std::string gelu = "(%x: bf16[8]) {\n  return mul(mul(0.5, %x), add(1, erf(mul(%x, 0.70710678))))\n}";
+  CHECK(form_of(ir::Op::erfc, gelu) == MathForm::coarse);
+  const std::string of_f16 =
+      "(%x: f16[8]) {\n  return mul(mul(0.5, %x), sub(1, erf(mul(%x, 0.70710678))))\n}";
+  CHECK(form_of(ir::Op::erfc, of_f16) == MathForm::narrow);
+  CHECK(form_of(ir::Op::exp2, "(%x: bf16[8]) {\n  return mul(%x, add(1, tanh(mul(%x, 1.5))))\n}") ==
+        MathForm::narrow);
+  const std::string of_f32 = "(%x: f32[8]) {\n  return mul(%x, add(1, erf(%x)))\n}";
+  CHECK(form_of(ir::Op::erf, of_f32) == MathForm::device);
+}
+
+TEST_CASE("the coarse form is for bf16, and for an error that counts once") {
+  CHECK(form_of(ir::Op::erfc, "(%x: bf16[8]) {\n  return erfc(%x)\n}") == MathForm::coarse);
+  CHECK(form_of(ir::Op::erfc, "(%x: f16[8]) {\n  return erfc(%x)\n}") == MathForm::narrow);
+  CHECK(form_of(ir::Op::erfc, "(%x: bf16[8]) {\n  %e = erfc(%x)\n  return mul(%e, %e)\n}") ==
+        MathForm::narrow);
+  CHECK(form_of(ir::Op::erfc, "(%x: f16[8]) {\n  %e = erfc(%x)\n  return %e, cast(%e, dtype=bf16)\n}") ==
+        MathForm::narrow);
+}
+
+TEST_CASE("functions that damp what their operand is off by let it be narrow") {
+  const auto exp_of = [](const std::string& body) {
+    return form_of(ir::Op::exp, "(%x: bf16[8]) {\n  return " + body + "\n}");
+  };
+  CHECK(exp_of("add(maximum(%x, 0), log1p(exp(neg(abs(%x)))))") == MathForm::narrow);
+  CHECK(exp_of("tanh(exp(%x))") == MathForm::narrow);
+  CHECK(exp_of("log1p(neg(exp(%x)))") == MathForm::device);
+  CHECK(exp_of("expm1(exp(%x))") == MathForm::device);
+  CHECK(exp_of("erfc(exp(%x))") == MathForm::device);
 }
 
 TEST_CASE("one reader that wants all of f32 is enough") {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/prelude/host_prelude.h"
+
 namespace sinter::testing {
 namespace {
 
@@ -60,6 +62,28 @@ void Accuracy::add(float result, double exact, float a, float b) {
   wrong_at[1] = b;
 }
 
+void Accuracy::add_stored(double stored, double exact, DType t, float a) {
+  const int digits = t == f16 ? 10 : 7, least = t == f16 ? -14 : -126;
+  const double greatest = t == f16 ? 65504 : 0x1.fep127;
+  if (std::isnan(exact) || std::isnan(stored) || std::isinf(exact) || exact == 0) {
+    const bool same = std::isnan(exact) ? std::isnan(stored)
+                                        : stored == exact && std::signbit(stored) == std::signbit(exact);
+    if (same) return;
+    ++wrong_class;
+    wrong_at[0] = a;
+    return;
+  }
+  const double bounded = std::min(std::abs(exact), greatest);
+  const double unit = std::ldexp(1.0, std::max(bounded == 0 ? least : std::ilogb(bounded), least) - digits);
+  // Infinity is what comes after the greatest number.
+  const double finite = std::isinf(stored) ? std::copysign(greatest + unit, stored) : stored;
+  if (std::isinf(stored) && std::abs(exact) >= greatest + unit) return;
+  const double error = std::abs(finite - exact) / unit;
+  if (error <= worst) return;
+  worst = error;
+  worst_at[0] = a;
+}
+
 void Accuracy::merge(const Accuracy& other) {
   if (other.worst > worst) {
     worst = other.worst;
@@ -89,6 +113,29 @@ Accuracy measure(const UnaryFunction& function, std::uint64_t stride) {
       function.run(a.data(), out.data(), n);
       for (std::size_t i = 0; i < n; ++i)
         if (!(std::abs(a[i]) > function.greatest)) accuracy.add(out[i], function.exact(a[i]), a[i], 0);
+    }
+    return accuracy;
+  });
+}
+
+Accuracy measure_stored(const NarrowFunction& function, DType stored, std::uint64_t stride) {
+  return in_parallel([&](unsigned thread, unsigned threads) {
+    Accuracy accuracy;
+    std::vector<float> a(block), out(block);
+    constexpr std::uint64_t end = std::uint64_t{1} << 32;
+    for (std::uint64_t start = thread * stride * block; start < end; start += threads * stride * block) {
+      std::size_t n = 0;
+      for (std::uint64_t bits = start; bits < end && n < block; bits += stride)
+        a[n++] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      function.run(a.data(), out.data(), n);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (a[i] < function.least) continue;
+        const double exact = function.exact(a[i]);
+        if (function.flushes && std::abs(exact) < 0x1p-126 && out[i] == 0) continue;
+        const double rounded =
+            stored == f16 ? kernel::to_f32(kernel::to_f16(out[i])) : kernel::to_f32(kernel::to_bf16(out[i]));
+        accuracy.add_stored(rounded, exact, stored, a[i]);
+      }
     }
     return accuracy;
   });

@@ -23,6 +23,18 @@ void check_all(std::span<const BinaryFunction> functions, std::uint64_t count) {
   }
 }
 
+void check_stored(std::uint64_t stride) {
+  constexpr double bound = 0.52;  // docs/numerics.md
+  for (const NarrowFunction& function : narrow_functions())
+    for (const DType stored : {f16, bf16}) {
+      if (stored == f16 && function.ends_in == bf16) continue;
+      const Accuracy accuracy = measure_stored(function, stored, stride);
+      INFO(function.name << " in " << name(stored) << ": " << accuracy.describe());
+      CHECK(accuracy.worst <= bound);
+      CHECK(accuracy.wrong_class == 0);
+    }
+}
+
 constexpr std::uint64_t sample_stride = 1021;  // prime, so that no place of the bits is fixed
 
 TEST_CASE("f32 functions of one operand keep their bounds on a sample") {
@@ -35,6 +47,14 @@ TEST_CASE("sine, cosine and tangent are right for the greatest angles too") {
 
 TEST_CASE("f32 functions of two operands keep their bounds on a sample") {
   check_all(binary_functions(), 1 << 20);
+}
+
+TEST_CASE("narrow functions are within 0.52 units of 16 bits on a sample") {
+  check_stored(sample_stride);
+}
+
+TEST_CASE("narrow functions are within 0.52 units of 16 bits for every operand", "[.][exhaustive]") {
+  check_stored(1);
 }
 
 TEST_CASE("f32 functions of one operand keep their bounds for every operand", "[.][exhaustive]") {

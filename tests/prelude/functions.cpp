@@ -61,8 +61,34 @@ constexpr BinaryFunction binary[] = {
     BINARY(atan2, 2, std::atan2(x, y)),
     BINARY(hypot, 1.25, std::hypot(x, y)),
 };
+
+// What may follow: NarrowFunction's flushes and least.
+#define NARROW(name, dtype, exact, ...) \
+  NarrowFunction{#name, dtype, \
+                 [](const float* a, float* out, std::size_t n) { \
+                   _Pragma("omp simd") for (std::size_t i = 0; i < n; ++i) out[i] = kernel::name(a[i]); \
+                 }, \
+                 [](double x) -> double { return exact; } __VA_OPT__(,) __VA_ARGS__}
+
+constexpr NarrowFunction narrow[] = {
+    NARROW(narrow_exp, f16, std::exp(x), true),
+    NARROW(narrow_exp2, f16, std::exp2(x), true),
+    NARROW(narrow_log, f16, std::log(x)),
+    NARROW(narrow_log2, f16, std::log2(x)),
+    NARROW(narrow_log10, f16, std::log10(x)),
+    NARROW(narrow_log1p, f16, std::log1p(x)),
+    NARROW(narrow_sqrt, f16, std::sqrt(x)),
+    NARROW(narrow_rsqrt, f16, 1 / std::sqrt(x)),
+    NARROW(narrow_reciprocal, f16, 1 / x),
+    NARROW(bounded_reciprocal, f16, 1 / x, false, 1),
+    NARROW(narrow_tanh, f16, std::tanh(x)),
+    NARROW(narrow_erf, f16, std::erf(x)),
+    NARROW(narrow_erfc, f16, std::erfc(x)),
+    NARROW(coarse_erfc, bf16, std::erfc(x)),
+};
 // clang-format on
 
+#undef NARROW
 #undef UNARY
 #undef BINARY
 
@@ -76,6 +102,9 @@ std::span<const UnaryFunction> unary_functions_of_large_angles() {
 }
 std::span<const BinaryFunction> binary_functions() {
   return binary;
+}
+std::span<const NarrowFunction> narrow_functions() {
+  return narrow;
 }
 
 }  // namespace sinter::testing

@@ -22,6 +22,7 @@ namespace kernel {
 #include "codegen/prelude/cast.inc"
 #include "codegen/prelude/random.inc"
 #include "codegen/prelude/fold.inc"
+#include "codegen/prelude/narrow.inc"
 // clang-format on
 
 }  // namespace kernel
