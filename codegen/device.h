@@ -17,6 +17,8 @@ struct DeviceDescription {
   int processors = 1;              // streaming multiprocessors, or cores
   int shared_bytes_per_block = 0;  // at most, opted in
   int registers_per_processor = 0;
+  int cluster_blocks = 1;    // blocks that can store to each other's shared memory, at most
+  bool bulk_copies = false;  // from global to shared memory, past the threads
 };
 
 /// The description of a target; of "compute_NN", which is PTX for newer GPUs than sm_NN, that of sm_NN.

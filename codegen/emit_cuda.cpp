@@ -92,13 +92,19 @@ void CudaEmitter::store(int number, std::string_view condition) {
 void CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
   for (int v : w.values) {
     const int access = load_access(v);
-    if (access == 0) continue;
+    if (access == 0 || is_bulk(v)) continue;
     const KernelValue& x = value(v);
     const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), vector_);
     lines_.add(fmt::format("{}x{}{} = load_vec<{}, {}>({} + {});", at.empty() ? "const " + type + " " : "", v,
                            at, access, vector_, body_.buffer(x.buffer),
                            body_.affine(x.address, fmt::format("v{}", v))));
   }
+}
+
+std::string CudaEmitter::vector_of(const Walk& w, int v, const std::string& at) const {
+  const bool loaded = load_access(v) != 0,
+             here = loaded && !is_bulk(v) && std::ranges::find(w.values, v) != w.values.end();
+  return fmt::format("{}{}{}", loaded ? "x" : "r", v, is_shared(v) && !here ? "" : at);
 }
 
 void CudaEmitter::visit(const Walk& w, const std::string& at, const std::function<void()>& each) {
@@ -108,19 +114,20 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       wide.push_back(s);
       lines_.add(fmt::format("vec<{}, {}> y{};", stored_type(s), vector_, s));
     }
+  restore_shared(w);
   if (vector_ > 1) {
     lines_.add(fmt::format("const index first = i{};", inner_));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
     lines_.add(fmt::format("const index i{} = first + k;", inner_));
   }
-  const auto part = [&](char array, int v) {
-    return fmt::format("{}{}{}.at[{}]", array, v, at, vector_ > 1 ? "k" : "0");
+  const auto part = [&](int v) {
+    return fmt::format("{}.at[{}]", vector_of(w, v, at), vector_ > 1 ? "k" : "0");
   };
-  const auto loaded = [&](int v) { return BodyPrinter::from_stored(part('x', v), value(v).dtype); };
+  const auto loaded = [&](int v) { return BodyPrinter::from_stored(part(v), value(v).dtype); };
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 ? loaded(v) : part('r', v)));
+                           load_access(v) != 0 || is_shared(v) ? loaded(v) : part(v)));
   for (int v : w.values) {
     if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
@@ -129,7 +136,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
   }
   for (int v : w.kept)
-    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part('r', v), v));
+    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part(v), v));
   for (int s : w.stores) {
     if (std::ranges::find(wide, s) != wide.end())
       lines_.add(fmt::format("y{}.at[k] = v{};", s, k_.stores[static_cast<std::size_t>(s)].value));
@@ -138,9 +145,11 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   }
   each();
   if (vector_ > 1) lines_.close();
+  save_shared(w, at);
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
-    lines_.add(fmt::format("{}store_vec<{}>({} + {}, y{});", rows_ > 1 ? "if (live) " : "", store_access(s),
+    lines_.add(fmt::format("{}{}<{}>({} + {}, y{});", rows_ > 1 ? "if (live) " : "",
+                           schedule_.streaming ? "store_streaming" : "store_vec", store_access(s),
                            body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
   }
 }

@@ -1,6 +1,7 @@
 // The printer of the CUDA C++ dialect; codegen/emit_cuda.cpp has kernels and what a thread does with its
-// elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_folds.cpp what they fold,
-// codegen/emit_cuda_across.cpp loops over rows that fold across them.
+// elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_shared.cpp those that lie in shared
+// memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_across.cpp loops over rows that fold
+// across them.
 #pragma once
 
 #include "codegen/emit_body.h"
@@ -35,6 +36,9 @@ class CudaEmitter {
   int load_access(int value) const;
   int store_access(int number) const;
   std::string stored_type(int store) const;
+  /// The vector of a value in a walk: "x3[c]" as it was loaded, "r3[c]" as it was computed. What comes from
+  /// shared memory or goes there is at hand for one vector at a time: "r3".
+  std::string vector_of(const Walk& walk, int value, const std::string& at) const;
 
   // emit_cuda_tiles.cpp
   void print_tiles(KernelSource& source);
@@ -51,6 +55,7 @@ class CudaEmitter {
   bool adds_rounded(int v) const;
   void add_part(const std::vector<int>& folds);
   void open_chunk();
+  std::string place_in_row() const;
   void place_thread(const std::string& first);
 
   // emit_cuda_across.cpp
@@ -58,6 +63,20 @@ class CudaEmitter {
   void open_rows(const Staging& staging);
   void fold_across(const Walk& walk);
   void close_rows(const Staging& staging);
+
+  // emit_cuda_shared.cpp
+  void place_block(KernelSource& source);
+  void declare_shared(KernelSource& source);
+  void start_copies();
+  void fetch_ahead();
+  void print_shared_walk(const Walk& walk, const Walk* more);
+  void place_shared_element();
+  void restore_shared(const Walk& walk);
+  void save_shared(const Walk& walk, const std::string& at);
+  /// Elements of one access to a value's row in shared memory.
+  int shared_access(int value) const;
+  bool is_shared(int v) const;
+  bool is_bulk(int v) const;
 
   // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }
@@ -90,6 +109,8 @@ class CudaEmitter {
   void butterfly_alone(int v, int from);
   void exchange(const std::vector<int>& folds);
   void exchange_rows(const std::vector<int>& folds);
+  void exchange_warps(const std::vector<int>& folds);
+  void exchange_cluster(const std::vector<int>& folds);
   void exchange_columns(const std::vector<int>& folds);
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
@@ -113,6 +134,11 @@ class CudaEmitter {
   std::string row_length_;
   std::vector<bool> in_row_;
   std::vector<int> divisors_;  // values whose reciprocals are declared
+  // Of rows in shared memory, which one block or a cluster shares.
+  bool shared_rows_ = false;
+  int cluster_ = 1;
+  bool cluster_entered_ = false;  // the first exchange waits for all blocks to be there
+  std::vector<int> awaited_;      // values whose copies have come
 };
 
 }  // namespace sinter::codegen

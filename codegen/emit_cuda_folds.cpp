@@ -121,9 +121,15 @@ void CudaEmitter::exchange(const std::vector<int>& folds) {
 /// A butterfly within warps, and where a team has several, one element a warp through shared memory and a
 /// butterfly over those; one barrier for all folds.
 void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
+  if (folds.empty()) return;
   for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
+  exchange_warps(folds);
+  if (cluster_ > 1) exchange_cluster(folds);
+}
+
+void CudaEmitter::exchange_warps(const std::vector<int>& folds) {
   const int warps = team_ / warp;
-  if (warps <= 1 || folds.empty()) return;
+  if (warps <= 1) return;
   const std::vector<FoldPart> all = parts(folds);
   for (const FoldPart& p : all)
     lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, warps));
@@ -135,6 +141,25 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
     lines_.add(
         fmt::format("fold{} = {};", p.name, from_stored(p, fmt::format("shared{}[t % {}]", p.name, warps))));
   for (int v : folds) butterfly(v, warps / 2);
+}
+
+/// What the blocks of a cluster have folded: each stores its own to all of them, and joins what has come.
+void CudaEmitter::exchange_cluster(const std::vector<int>& folds) {
+  const std::vector<FoldPart> all = parts(folds);
+  if (!cluster_entered_) lines_.add("cluster_wait();");
+  cluster_entered_ = true;
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("__shared__ {} blocks{}[{}];", p.stored, p.name, cluster_));
+  lines_.open(fmt::format("if (t < {}) {{", cluster_));
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("store_to_block(&blocks{0}[rank], t, ({1})fold{0});", p.name, p.stored));
+  lines_.close();
+  lines_.add("cluster_arrive();");
+  lines_.add("cluster_wait();");
+  for (const FoldPart& p : all)
+    lines_.add(fmt::format("fold{} = {};", p.name,
+                           from_stored(p, fmt::format("blocks{}[t % {}]", p.name, cluster_))));
+  for (int v : folds) butterfly(v, cluster_ / 2);
 }
 
 /// The same where a team has one thread in each warp.

@@ -15,7 +15,7 @@ constexpr int terms_of_level = 64;
 
 bool CudaEmitter::is_kept(int v) const {
   return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) {
-    return c.value == v && c.residence == Residence::registers;
+    return c.value == v && (c.residence == Residence::registers || c.residence == Residence::shared);
   });
 }
 
@@ -40,6 +40,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
   for (std::size_t i = 0; i < k_.axes.size(); ++i)
     for (const Factor& f : schedule_.axes[i]) {
       const bool across = f.level == Level::warp || f.level == Level::lane;
+      if (f.level == Level::cluster) cluster_ = f.size;
       if (across && k_.axes[i].reduced) team_ *= f.size;
       if (across && !k_.axes[i].reduced) lanes_are_rows_ = true;
       if (f.level == Level::loop && static_cast<int>(i) == inner_) {
@@ -59,21 +60,32 @@ void CudaEmitter::print_rows(KernelSource& source) {
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
-  if (across)
-    open_rows(staging);
-  else
-    place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
-  body_.decode("u", kept_axes_);
+  shared_rows_ = lies_in_shared_memory(schedule_);
+  if (shared_rows_) {
+    place_block(source);
+  } else {
+    if (across)
+      open_rows(staging);
+    else
+      place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
+    body_.decode("u", kept_axes_);
+  }
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
     for (int v : w->row_values) body_.declare(v);
     pin_restored(*w);
     const auto next = std::next(w);
-    print_walk(*w, next != staging.walks.end() && next->continues ? &*next : nullptr);
+    const Walk* const more = next != staging.walks.end() && next->continues ? &*next : nullptr;
+    if (shared_rows_)
+      print_shared_walk(*w, more);
+    else
+      print_walk(*w, more);
   }
   for (int v : staging.row_values) body_.declare(v);
   if (!staging.row_stores.empty()) {
-    lines_.open(rows_ == 1 ? "if (t == 0) {" : "if (t == 0 && live) {");
+    lines_.open(fmt::format("if (t == 0{}) {{", cluster_ > 1 ? " && rank == 0"
+                                                : rows_ == 1 ? ""
+                                                             : " && live"));
     for (int s : staging.row_stores) store(s);
     lines_.close();
   }
@@ -93,7 +105,8 @@ void CudaEmitter::declare_kept(const Walk& w, bool for_later) {
 void CudaEmitter::pin_restored(const Walk& w) {
   constexpr int register_bytes = 4;
   for (int v : w.restored)
-    if (size_of(value(v).dtype) * vector_ >= register_bytes && size_of(value(v).dtype) < register_bytes)
+    if (!is_shared(v) && size_of(value(v).dtype) * vector_ >= register_bytes &&
+        size_of(value(v).dtype) < register_bytes)
       lines_.add(fmt::format("pin({}{});", load_access(v) != 0 ? "x" : "r", v));
 }
 
@@ -115,6 +128,13 @@ void CudaEmitter::declare_divisors(const Walk& w) {
 void CudaEmitter::open_chunk() {
   lines_.add("#pragma unroll");
   lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+  if (shared_rows_) {
+    lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_,
+                           vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
+    lines_.open("if (f < end) {");
+    place_shared_element();
+    return;
+  }
   lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
                          vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
   lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", row_length_));
@@ -152,9 +172,9 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
   bool loads = false;
   for (const Walk* w : walks)
     for (int v : w->values) {
-      if (load_access(v) == 0) continue;
+      if (load_access(v) == 0 || is_bulk(v)) continue;
       loads = true;
-      if (std::ranges::find(w->kept, v) == w->kept.end())
+      if (is_shared(v) || std::ranges::find(w->kept, v) == w->kept.end())
         lines_.add(
             fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
     }
@@ -163,6 +183,11 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
   for (const Walk* w : walks) load_vectors(*w, "[c]");
   lines_.close();
   lines_.close();
+}
+
+/// The number of the element at hand in its row.
+std::string CudaEmitter::place_in_row() const {
+  return fmt::format("{}{}", cluster_ > 1 ? "e" : "f", vector_ > 1 ? " + k" : "");
 }
 
 void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
@@ -198,7 +223,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   load_chunk(walks);
   open_chunk();
   visit(w, "[c]", [&] {
-    for (int v : w.folds) accumulate(v, followers(v).empty() ? running : "fold", vector_ > 1 ? "f + k" : "f");
+    for (int v : w.folds) accumulate(v, followers(v).empty() ? running : "fold", place_in_row());
     fold_across(w);
   });
   lines_.close();
@@ -222,9 +247,10 @@ void CudaEmitter::print_continued(const Walk& more) {
   for (int v : more.folds)
     if (std::ranges::find(leaders, value(v).join.leader) == leaders.end())
       leaders.push_back(value(v).join.leader);
+  const std::vector<std::string> states =
+      shared_rows_ ? std::vector<std::string>{"fold"} : std::vector<std::string>{"few", "many", "fold"};
   if (!whole_rows_)
-    for (int v : leaders)
-      rescale(v, {"few", "many", "fold"}, fmt::format("before{}", v), fmt::format("fold{}", v));
+    for (int v : leaders) rescale(v, states, fmt::format("before{}", v), fmt::format("fold{}", v));
   const std::vector<int> divisors = divisors_;
   lines_.open("{");
   for (int v : leaders) lines_.add(fmt::format("const {0} v{1} = fold{1};", type_name(folded(v)), v));
@@ -233,7 +259,7 @@ void CudaEmitter::print_continued(const Walk& more) {
   pin_restored(more);
   open_chunk();
   visit(more, "[c]", [&] {
-    for (int v : more.folds) accumulate(v, whole_rows_ ? "fold" : "part", vector_ > 1 ? "f + k" : "f");
+    for (int v : more.folds) accumulate(v, whole_rows_ || shared_rows_ ? "fold" : "part", place_in_row());
   });
   lines_.close();
   lines_.close();

@@ -33,12 +33,12 @@ std::string_view name(Level level) {
   return "vector";
 }
 
-std::string_view name(Residence residence) {
+std::string_view name(Residence residence, bool on_gpu) {
   switch (residence) {
     case Residence::registers:
       return "in registers";
     case Residence::shared:
-      return "in working memory";
+      return on_gpu ? "in shared memory" : "in working memory";
     case Residence::reload:
       return "loaded again";
     case Residence::recompute:
@@ -90,8 +90,13 @@ std::string Schedule::str() const {
                         : fmt::format("; store {} through a tile", t.store);
   if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
-  for (const Crossing& c : crossings) text += fmt::format("; v{} {}", c.value, name(c.residence));
+  for (const Crossing& c : crossings)
+    text += fmt::format("; v{} {}", c.value, name(c.residence, block_threads > 1));
   for (int v : joined) text += fmt::format("; v{} folded along", v);
+  for (int v : bulk_loads)
+    text += fmt::format("; v{} by bulk copy{}", v, pieces > 1 ? fmt::format(" in {} pieces", pieces) : "");
+  if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
+  if (streaming) text += "; stores stream";
   return text;
 }
 
@@ -116,7 +121,8 @@ Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
   constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
-  constexpr std::array on_gpu{choose_tiles, choose_pointwise, choose_team_columns, choose_team_rows};
+  constexpr std::array on_gpu{choose_tiles, choose_pointwise, choose_team_columns, choose_shared_rows,
+                              choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
   const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
   for (const Chooser choose : choosers) {

@@ -38,16 +38,19 @@ struct SharedTile {
 };
 
 struct Schedule {
-  std::string
-      chooser;  // "tiles", "pointwise", "short rows", "row", "team rows", "team columns", "column", "plain"
+  std::string chooser;  // "tiles", "pointwise", "short rows", "row", "team rows", "shared rows", ...
   std::vector<std::vector<Factor>> axes;  // per axis of the kernel, outermost factor first
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
   std::vector<SharedTile> tiles;          // all other loads and stores are direct
+  std::vector<int> bulk_loads;            // these are brought to shared memory by copies that pass no thread
   std::vector<int> joined;   // reductions folded along with their leaders; see merge_reductions.h
   int block_threads = 1;     // threads of a block that work together; 1 on the CPU
   int vector = 1;            // elements of the innermost axis that a thread handles at once
   bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
+  int pieces = 1;            // of each bulk copy: the first are folded while others come
+  int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
+  bool streaming = false;    // what is stored leaves the caches first
   bool wide_index = true;    // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
@@ -74,6 +77,8 @@ std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDesc
 std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 std::optional<Schedule> choose_team_rows(const Kernel& kernel, const DeviceDescription& device,
                                          std::string& why);
+std::optional<Schedule> choose_shared_rows(const Kernel& kernel, const DeviceDescription& device,
+                                           std::string& why);
 std::optional<Schedule> choose_team_columns(const Kernel& kernel, const DeviceDescription& device,
                                             std::string& why);
 std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device,

@@ -109,4 +109,30 @@ std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int 
   return crossings;
 }
 
+std::vector<Crossing> shared_crossings(const Kernel& k, const std::vector<int>& joined) {
+  const auto moves_with_row = [&](int v) {
+    const KernelValue& x = k.values[static_cast<std::size_t>(v)];
+    return x.kind != KernelValue::Kind::load || x.guard >= 0 ||
+           std::ranges::any_of(x.address.terms, [&](const Term& t) {
+             const Atom& atom = k.atoms[t.atom];
+             return atom.kind != Atom::Kind::axis || !k.axes[static_cast<std::size_t>(atom.number)].reduced;
+           });
+  };
+  std::vector<Crossing> crossings;
+  for (int v : choose_kept(k, 0, joined).values)
+    if (moves_with_row(v)) crossings.push_back({v, Residence::shared});
+  return crossings;
+}
+
+bool lies_in_shared_memory(const Schedule& s) {
+  return s.block_threads > 1 &&
+         std::ranges::any_of(s.crossings, [](const Crossing& c) { return c.residence == Residence::shared; });
+}
+
+std::int64_t part_of_block(std::int64_t row_length, int cluster) {
+  constexpr std::int64_t multiple = 128;  // elements: no two blocks share a line of the cache
+  if (cluster == 1) return row_length;
+  return ((row_length + cluster - 1) / cluster + multiple - 1) / multiple * multiple;
+}
+
 }  // namespace sinter::codegen

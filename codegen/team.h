@@ -27,4 +27,15 @@ int register_bytes(const Kernel& kernel);
 std::vector<Crossing> register_crossings(const Kernel& kernel, const Team& team, int vector,
                                          const std::vector<int>& joined = {});
 
+/// What of a row is worth a place in shared memory because several walks read it: what takes the least room,
+/// and not what is the same for every row, which the caches have.
+std::vector<Crossing> shared_crossings(const Kernel& kernel, const std::vector<int>& joined);
+
+/// Whether blocks, or clusters of them, have rows in shared memory.
+bool lies_in_shared_memory(const Schedule& schedule);
+
+/// Elements of a row that each block of a cluster has, but for the last one, which may have fewer: all of it
+/// in a cluster of one.
+std::int64_t part_of_block(std::int64_t row_length, int cluster);
+
 }  // namespace sinter::codegen

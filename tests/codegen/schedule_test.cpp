@@ -147,15 +147,75 @@ TEST_CASE("a row that is walked again stays in registers, in the shorter form") 
       "keepdims=true))";
   const auto kept = [&](const std::string& inputs, const std::string& body) {
     const std::string text = scheduled(h100, inputs, body);
+    CHECK(text.starts_with("team rows"));
     return std::ranges::count(text, 'v') - 1;  // "vector", and a v for each value
   };
   CHECK(kept("%x: f32[M, 4096])", softmax) == 2);  // what is read and what exp gives
-  CHECK(kept("%x: f32[M, 32768])", softmax) == 1);
-  CHECK(kept("%x: f32[M, 131072])", softmax) == 0);
   CHECK(kept("%x: f32[M, 4096])", "return sum(%x, axes=[1])") == 0);
   // The sum of two tensors takes the room of one.
   CHECK(kept("%x: f32[M, 4096], %r: f32[M, 4096])",
              "%s = add(%x, %r)\n  return mul(%s, sum(%s, axes=[1], keepdims=true))") == 1);
+}
+
+TEST_CASE("a longer row that is walked again lies in the shared memory of a block or of a cluster") {
+  const char* const norm = "return mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true))";
+  const auto rows = [&](const std::string& shape, const Target& target = h100) {
+    return scheduled(target, "%x: " + shape + ")", norm);
+  };
+  CHECK(
+      rows("f32[M, 16384]") ==
+      "shared rows: i0: grid; i1: loop, loop 2, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      "copy");
+  // One block to a multiprocessor: folded as it comes, and the row that this block's place has next is
+  // fetched meanwhile.
+  CHECK(
+      rows("f32[65536, 32768]") ==
+      "shared rows: i0: grid; i1: loop, loop 2, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      "copy in 4 pieces; 66 rows ahead brought nearer");
+  CHECK(rows("f32[4096, 131072]") ==
+        "shared rows: i0: grid; i1: cluster 8, loop, loop 2, warp 8, lane 32, vector 4; v0 in shared memory; "
+        "v0 by bulk copy in 4 pieces; 12 rows ahead brought nearer; stores stream");
+  // Few rows go to more blocks than they need.
+  CHECK(rows("f32[8, 65536]").find("cluster 16") != std::string::npos);
+  CHECK(rows("f32[8192, 65536]").find("cluster 4") != std::string::npos);
+  // A row of 2^19 fits the largest cluster only if its blocks take all that there is; 2^20 does not.
+  CHECK(rows("f32[M, 524288]").find("cluster 16") != std::string::npos);
+  CHECK(rows("bf16[M, 1048576]").starts_with("shared rows"));
+  CHECK(rows("f32[M, 1048576]").starts_with("team rows: i0: grid; i1: loop, loop 4"));
+  // No bulk copies: an odd length, an odd stride, an older device.
+  for (const std::string& text : {rows("f32[M, 16381]"), rows("f32[M, 16384]", Target::cuda("sm_80")),
+                                  scheduled(h100, "%x: f32[64, 16384])", norm, {{16386, 1}})}) {
+    CHECK(text.starts_with("shared rows"));
+    CHECK(text.find("bulk") == std::string::npos);
+  }
+  // No clusters, and more than a block has.
+  CHECK(rows("f32[M, 65536]", Target::cuda("sm_80")).starts_with("team rows: i0: grid; i1: loop, loop 4"));
+  CHECK(rows("f32[M, 16384]", Target::cuda("sm_75")).starts_with("team rows"));
+  // What is read once needs no place, nor what is the same for every row.
+  CHECK(scheduled(h100, "%x: f32[M, 65536])", "return sum(%x, axes=[1])").starts_with("team rows"));
+  CHECK(scheduled(h100, "%x: f32[M, 16384], %w: f32[16384])",
+                  "%y = mul(%x, %w)\n  return add(mul(%x, sum(%y, axes=[1], keepdims=true)), %w)")
+            .find("v0 in shared memory; v0 by bulk copy") != std::string::npos);
+  // The sum of two tensors takes the room of one, and passes the threads.
+  const std::string joined =
+      scheduled(h100, "%x: f32[M, 16384], %r: f32[M, 16384])",
+                "%s = add(%x, %r)\n  return mul(%s, sum(mul(%s, %s), axes=[1], keepdims=true))");
+  CHECK(joined == "shared rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4; v2 in shared memory");
+}
+
+TEST_CASE("what a block keeps in shared memory, and the blocks of a cluster, stand beside the source") {
+  const char* const norm = "return mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true))";
+  const KernelSource one = source_of(kernel_of("%x: f32[96, 16384])", norm), h100);
+  CHECK(one.shared_bytes == 65536);
+  CHECK(one.cluster == 1);
+  CHECK(one.units.is(96));
+  const KernelSource parts = source_of(kernel_of("%x: bf16[4096, 131072])", norm), h100);
+  CHECK(parts.shared_bytes == 65536);
+  CHECK(parts.cluster == 4);
+  CHECK(parts.units.is(4 * 4096));
+  // The last block has less; each part is a whole number of lines.
+  const KernelSource odd = source_of(kernel_of("%x: f32[4096, 100001])", norm), h100);
+  CHECK(odd.shared_bytes == 50048 + 128 - 50048 % 128);
 }
 
 TEST_CASE("where the order of folds is fixed, nothing but lengths decides who folds what") {

@@ -94,6 +94,14 @@ TEST_CASE("copies into shared memory are loads, and an address of two pointers i
   CHECK(accesses(body) == std::vector<Expected>{{-1, false, 4, 1}, {0, false, 16, 1}});
 }
 
+TEST_CASE("bulk copies are loads of the least that they move; prefetches are none") {
+  const std::string body =
+      "\tld.param.u64 %rd1, [f_param_0];\n"
+      "\tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];\n"
+      "\tcp.async.bulk.prefetch.L2.global [%rd1], %r2;\n";
+  CHECK(accesses(body) == std::vector<Expected>{{0, false, 16, 1}});
+}
+
 TEST_CASE("text that is no PTX has no accesses") {
   CHECK(global_accesses("", {}).empty());
   CHECK(global_accesses("int main() {}", {}).empty());

@@ -1,0 +1,145 @@
+// Rows on a GPU that are too long for a team's registers and read more than once: a block keeps a row in
+// shared memory, or a cluster of blocks a part each. Where the device has bulk copies and the row is one
+// stretch of memory, these bring it; else the first walk stores what it has loaded or computed.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "codegen/access.h"
+#include "codegen/staging.h"
+#include "codegen/team.h"
+
+namespace sinter::codegen {
+namespace {
+
+constexpr int largest_registers_team = 512, most_register_elements = 32;
+constexpr std::int64_t most_block_elements = 32768;  // of one block, if a cluster can share them
+constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
+constexpr int comfortable_bytes = 72 << 10;          // three blocks to a multiprocessor
+constexpr int cluster_threads = 256;
+constexpr int few_pieces = 4;
+constexpr int bytes_of_system = 1 << 10;  // shared memory that every block takes beside what it asks for
+constexpr int threads_of_processor = 2048;
+
+/// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
+std::int64_t exchanged_bytes(const Kernel& k) {
+  constexpr int places = largest_registers_team / warp_threads + 16;  // of warps, and of blocks of a cluster
+  std::int64_t bytes = 256;
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::reduce) bytes += std::int64_t{2} * sizeof(double) * places;
+  return bytes;
+}
+
+/// Whether a bulk copy can bring what the value loads.
+bool copies_in_bulk(const Kernel& k, int value, int inner) {
+  constexpr int copy_bytes = 16;  // that divide a copy and where it starts
+  const KernelValue& x = k.values[static_cast<std::size_t>(value)];
+  if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
+      k.buffers[static_cast<std::size_t>(x.buffer)].written)
+    return false;
+  const std::int64_t length = k.axes[static_cast<std::size_t>(inner)].extent.value();
+  return access_elements(k, x.buffer, x.address, inner, length, copy_bytes) * size_of(x.dtype) == copy_bytes;
+}
+
+/// Whether the threads load any of the row's elements themselves: what no bulk copy brings, and what is the
+/// same for every row.
+bool loads_directly(const Kernel& k, const Schedule& s) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (k.values[v].kind == KernelValue::Kind::load && in_row[v] &&
+        std::ranges::find(s.bulk_loads, static_cast<int>(v)) == s.bulk_loads.end())
+      return true;
+  return false;
+}
+
+/// Blocks that share a row; 0 where it has no room. A few rows are spread over more blocks.
+int cluster_for(const Kernel& k, const DeviceDescription& device, std::int64_t bytes, std::int64_t room) {
+  const std::int64_t length = k.row_length().value();
+  const auto part_bytes = [&](int cluster) { return part_of_block(length, cluster) * bytes; };
+  int cluster = 1;
+  if (length > most_block_elements || part_bytes(1) > room)
+    while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes) cluster *= 2;
+  if (part_bytes(cluster) > room) return 0;
+  const ir::Dim rows = k.rows();
+  while (rows.is_constant() && 2 * cluster * rows.value() <= device.processors &&
+         cluster < device.cluster_blocks && length / (std::int64_t{2} * cluster) >= least_part_elements)
+    cluster *= 2;
+  return cluster;
+}
+
+}  // namespace
+
+std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescription& device,
+                                           std::string& why) {
+  int inner = -1, folded_axes = 0;
+  for (std::size_t i = 0; i < k.axes.size(); ++i)
+    if (k.axes[i].reduced) {
+      inner = static_cast<int>(i);
+      ++folded_axes;
+    }
+  if (k.fixed_fold_order || k.folds_across() || inner < 0 || !k.row_length().is_constant()) {
+    why = k.fixed_fold_order ? "shared rows: the order of folds is fixed"
+          : k.folds_across() ? "shared rows: something is folded across rows, too"
+                             : "shared rows: the length of rows is not known";
+    return std::nullopt;
+  }
+  Schedule s;
+  s.chooser = "shared rows";
+  s.vector = vector_elements(k, inner, device.vector_bytes);
+  const std::int64_t length = k.row_length().value();
+  const Team held = team_for(length, s.vector, register_bytes(k), 2 * largest_registers_team);
+  if (held.whole && held.threads <= largest_registers_team &&
+      held.chunks * s.vector <= most_register_elements) {
+    why = "shared rows: rows fit the registers of a few threads";
+    return std::nullopt;
+  }
+  s.joined = joinable(k);
+  s.crossings = shared_crossings(k, s.joined);
+  if (s.crossings.empty()) {
+    why = "shared rows: nothing of a row is read twice";
+    return std::nullopt;
+  }
+  std::int64_t bytes = 0;
+  for (const Crossing& c : s.crossings) bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
+  const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
+  const int cluster = cluster_for(k, device, bytes, device.shared_bytes_per_block - own);
+  if (cluster == 0) {
+    why = "shared rows: rows are too long for the shared memory of a block, or of a cluster";
+    return std::nullopt;
+  }
+  for (const Crossing& c : s.crossings)
+    if (device.bulk_copies && folded_axes == 1 && copies_in_bulk(k, c.value, inner))
+      s.bulk_loads.push_back(c.value);
+
+  const std::int64_t part = part_of_block(length, cluster);
+  const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(
+      part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads, largest_registers_team));
+  const int threads = cluster == 1           ? static_cast<int>(std::bit_ceil(wanted))
+                      : loads_directly(k, s) ? largest_registers_team
+                                             : cluster_threads;
+  s.block_threads = threads;
+  const std::int64_t at_once =  // blocks that a multiprocessor has
+      std::min<std::int64_t>(
+          threads_of_processor / threads,
+          (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
+  const bool waits = !s.bulk_loads.empty() && (cluster > 1 || at_once == 1);
+  if (waits) {
+    s.pieces = few_pieces;
+    const std::int64_t of_rows = std::max<std::int64_t>(1, at_once) * device.processors / cluster;
+    s.rows_ahead = static_cast<int>(std::max<std::int64_t>(1, of_rows / (cluster > 1 ? 4 : 2)));
+    if (!k.rows().is_constant() || k.rows().value() <= s.rows_ahead) s.rows_ahead = 0;
+  }
+  s.streaming = cluster > 1;
+  // Loads by the threads are several at once.
+  const int chunks = loads_directly(k, s) || !s.joined.empty() ? std::clamp(16 / s.vector, 2, 8) : 1;
+  for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
+  std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
+  if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});
+  along.push_back({Level::loop, chunks});
+  along.push_back({Level::warp, threads / warp_threads});
+  along.push_back({Level::lane, warp_threads});
+  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  return s;
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,199 @@
+// Rows in shared memory, of the CUDA dialect. A block has a row, or the blocks of a cluster have a part each:
+// `count` elements from the element `start` of the row on. The value v3 of these is in the array s3, brought
+// by bulk copies or stored by the walk that first has it; each thread reads back only what it has stored
+// itself.
+#include <algorithm>
+
+#include "codegen/emit_cuda.h"
+#include "codegen/team.h"
+#include "ir/base/check.h"
+
+namespace sinter::codegen {
+
+bool CudaEmitter::is_shared(int v) const {
+  return std::ranges::any_of(schedule_.crossings, [&](const Crossing& c) {
+    return shared_rows_ && c.value == v && c.residence == Residence::shared;
+  });
+}
+
+bool CudaEmitter::is_bulk(int v) const {
+  return std::ranges::find(schedule_.bulk_loads, v) != schedule_.bulk_loads.end();
+}
+
+int CudaEmitter::shared_access(int v) const {
+  constexpr int widest = 16;  // bytes
+  return std::min(vector_, widest / size_of(value(v).dtype));
+}
+
+/// Which row, and what part of it.
+void CudaEmitter::place_block(KernelSource& source) {
+  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_);
+  if (cluster_ > 1) lines_.add("cluster_arrive();");
+  lines_.add(cluster_ > 1 ? fmt::format("const index u = (index)(blockIdx.x / {}u);", cluster_)
+                          : "const index u = (index)blockIdx.x;");
+  lines_.add("const int t = (int)threadIdx.x;");
+  if (cluster_ > 1) {
+    const std::string n_part = body_.length(part, "n_part");
+    lines_.add("const int rank = cluster_rank();");
+    lines_.add(fmt::format("const index start = (index)rank * {};", n_part));
+    lines_.add(
+        fmt::format("const int count = (int)({0} - start < {1} ? {0} - start : {1});", row_length_, n_part));
+    source.units = source.units * ir::Dim(cluster_);
+    source.cluster = cluster_;
+  } else {
+    lines_.add(fmt::format("const int count = (int){};", row_length_));
+  }
+  body_.decode("u", kept_axes_);
+  declare_shared(source);
+  start_copies();
+}
+
+/// One array after the other, each at a multiple of 128 bytes.
+void CudaEmitter::declare_shared(KernelSource& source) {
+  constexpr std::int64_t alignment = 128;
+  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_);
+  std::int64_t at = 0;
+  for (const Crossing& c : schedule_.crossings) {
+    if (!is_shared(c.value)) continue;
+    const std::string type = stored_type_name(value(c.value).dtype);
+    const std::string offset =
+        at == 0 ? "" : fmt::format("(int){}", body_.length(at, fmt::format("at{}", c.value)));
+    lines_.add(fmt::format("{0}* const s{1} = dynamic_shared<{0}>({2});", type, c.value, offset));
+    at += (part * size_of(value(c.value).dtype) + alignment - 1) / alignment * alignment;
+  }
+  source.shared_bytes = static_cast<int>(at);
+}
+
+/// One thread starts all copies; each piece of each has a barrier.
+void CudaEmitter::start_copies() {
+  const std::vector<int>& bulk = schedule_.bulk_loads;
+  if (bulk.empty()) return;
+  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_), step = team_ * vector_;
+  const std::int64_t piece = ((part + schedule_.pieces - 1) / schedule_.pieces + step - 1) / step * step;
+  if (schedule_.pieces > 1)
+    lines_.add(fmt::format("const int n_piece = (int){};", body_.length(piece, "piece_elements")));
+  for (int v : bulk) lines_.add(fmt::format("__shared__ bulk_barrier arrived{}[{}];", v, schedule_.pieces));
+  lines_.open("if (t == 0) {");
+  for (int v : bulk) {
+    const KernelValue& x = value(v);
+    const bool pieces = schedule_.pieces > 1;
+    lines_.open(pieces ? "for (int piece = 0; piece * n_piece < count; ++piece) {" : "{");
+    if (pieces) {
+      lines_.add("const int f = piece * n_piece;");
+      lines_.add("const int size = count - f < n_piece ? count - f : n_piece;");
+    }
+    lines_.add(fmt::format("const index i{} = {}{};", inner_,
+                           cluster_ > 1 ? "start"
+                           : pieces     ? ""
+                                        : "0",
+                           pieces ? cluster_ > 1 ? " + f" : "f" : ""));
+    lines_.add(fmt::format("bulk_init(&arrived{}[{}]);", v, pieces ? "piece" : "0"));
+    lines_.add(fmt::format("bulk_load(s{0}{1}, {2} + {3}, (uint32){4} * {5}u, &arrived{0}[{6}]);", v,
+                           pieces ? " + f" : "", body_.buffer(x.buffer),
+                           body_.affine(x.address, fmt::format("v{}", v)), pieces ? "size" : "count",
+                           size_of(x.dtype), pieces ? "piece" : "0"));
+    lines_.close();
+  }
+  fetch_ahead();
+  lines_.close();
+  lines_.add("sync_block();");
+}
+
+void CudaEmitter::fetch_ahead() {
+  if (schedule_.rows_ahead == 0) return;
+  lines_.add(fmt::format("const index later = u + {};", body_.length(schedule_.rows_ahead, "n_ahead")));
+  lines_.open(fmt::format("if (later < {}) {{", body_.length(k_.rows(), "n_rows")));
+  body_.decode("later", kept_axes_);
+  lines_.add(fmt::format("const index i{} = {};", inner_, cluster_ > 1 ? "start" : "0"));
+  for (int v : schedule_.bulk_loads) {
+    const KernelValue& x = value(v);
+    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32)count * {}u);", body_.buffer(x.buffer),
+                           body_.affine(x.address, fmt::format("v{}", v)), size_of(x.dtype)));
+  }
+  lines_.close();
+}
+
+void CudaEmitter::place_shared_element() {
+  if (cluster_ > 1) lines_.add("const index e = start + f;");
+  body_.decode(cluster_ > 1 ? "e" : "f", reduced_axes_);
+}
+
+void CudaEmitter::restore_shared(const Walk& w) {
+  const auto type = [&](int v) {
+    return fmt::format("vec<{}, {}>", stored_type_name(value(v).dtype), vector_);
+  };
+  const auto restore = [&](int v) {
+    lines_.add(fmt::format("const {} {} = load_vec<{}, {}>(s{} + f);", type(v), vector_of(w, v, ""),
+                           shared_access(v), vector_, v));
+  };
+  for (int v : w.values)
+    if (is_bulk(v)) restore(v);
+  for (int v : w.restored)
+    if (is_shared(v)) restore(v);
+  for (int v : w.kept)
+    if (is_shared(v) && load_access(v) == 0) lines_.add(fmt::format("{} r{};", type(v), v));
+}
+
+void CudaEmitter::save_shared(const Walk& w, const std::string& at) {
+  for (int v : w.kept)
+    if (is_shared(v) && !is_bulk(v))
+      lines_.add(fmt::format("store_vec<{}>(s{} + f, {});", shared_access(v), v, vector_of(w, v, at)));
+}
+
+void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
+  std::vector<const Walk*> walks{&w};
+  if (more != nullptr) walks.push_back(more);
+  // What the walk is the first to read comes piece by piece.
+  std::vector<int> coming;
+  bool direct = false;
+  for (const Walk* each : walks)
+    for (int v : each->values) {
+      if (is_bulk(v) && std::ranges::find(awaited_, v) == awaited_.end()) {
+        coming.push_back(v);
+        awaited_.push_back(v);
+      }
+      direct = direct || (!is_bulk(v) && load_access(v) != 0);
+    }
+  const bool pieces = !coming.empty() && schedule_.pieces > 1;
+  for (int v : w.folds) declare_fold(v, "fold");
+  for (int v : w.folds)
+    if (!followers(v).empty()) declare_rescaling(v);
+  declare_divisors(w);
+  lines_.open(pieces ? "for (int piece = 0; piece * n_piece < count; ++piece) {" : "{");
+  for (int v : coming) lines_.add(fmt::format("bulk_wait(&arrived{}[{}], 0);", v, pieces ? "piece" : "0"));
+  if (pieces) {
+    lines_.add("const int from = piece * n_piece;");
+    lines_.add("const int end = count - from < n_piece ? count : from + n_piece;");
+  } else {
+    lines_.add("const int from = 0, end = count;");
+  }
+  const auto each = [&] {
+    for (int v : w.folds) accumulate(v, "fold", place_in_row());
+  };
+  if (direct || more != nullptr) {
+    // Several vectors at once: their loads keep the memory busy, and sums are rescaled once for all of them.
+    lines_.open(
+        fmt::format("for (int begin = from; begin < end; begin += {}) {{", team_ * chunks_ * vector_));
+    for (int v : w.folds)
+      if (!followers(v).empty())
+        lines_.add(fmt::format("const {0} before{1} = fold{1};", type_name(folded(v)), v));
+    for (const Walk* one : walks) declare_kept(*one, false);
+    load_chunk(walks);
+    open_chunk();
+    visit(w, "[c]", each);
+    lines_.close();
+    lines_.close();
+    if (more != nullptr) print_continued(*more);
+  } else {
+    lines_.add("#pragma unroll 1");
+    lines_.open(fmt::format("for (int f = from + t{}; f < end; f += {}) {{",
+                            vector_ > 1 ? fmt::format(" * {}", vector_) : "", team_ * vector_));
+    place_shared_element();
+    visit(w, "", each);
+  }
+  lines_.close();
+  lines_.close();
+  exchange(w.folds);
+}
+
+}  // namespace sinter::codegen
