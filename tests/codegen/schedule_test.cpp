@@ -164,16 +164,16 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   };
   CHECK(
       rows("f32[M, 16384]") ==
-      "shared rows: i0: grid; i1: loop, loop 2, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      "shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
       "copy");
   // One block to a multiprocessor: folded as it comes, and the row that this block's place has next is
   // fetched meanwhile.
   CHECK(
       rows("f32[65536, 32768]") ==
-      "shared rows: i0: grid; i1: loop, loop 2, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      "shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
       "copy in 4 pieces; 66 rows ahead brought nearer");
   CHECK(rows("f32[4096, 131072]") ==
-        "shared rows: i0: grid; i1: cluster 8, loop, loop 2, warp 8, lane 32, vector 4; v0 in shared memory; "
+        "shared rows: i0: grid; i1: cluster 8, loop, loop 1, warp 8, lane 32, vector 4; v0 in shared memory; "
         "v0 by bulk copy in 4 pieces; 12 rows ahead brought nearer; stores stream");
   // Few rows go to more blocks than they need.
   CHECK(rows("f32[8, 65536]").find("cluster 16") != std::string::npos);

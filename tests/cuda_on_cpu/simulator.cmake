@@ -44,6 +44,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/joined_reductions_test.cpp
   program/layouts_test.cpp
   program/lengths_test.cpp
+  program/long_rows_test.cpp
   program/ops_test.cpp
   program/products_test.cpp
   program/reductions_test.cpp

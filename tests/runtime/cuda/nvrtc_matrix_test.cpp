@@ -121,6 +121,25 @@ TEST_CASE("rows of every class of length spill nothing") {
   }
 }
 
+TEST_CASE("long rows, of blocks and of clusters, spill nothing") {
+  need_nvrtc();
+  for (const char* arch : {"sm_75", "sm_90", "sm_90a", "sm_120"}) {
+    Kernels all;
+    for (const char* dtype : {"f32", "bf16"})
+      for (const char* name : {"softmax", "rmsnorm", "add_rmsnorm"})
+        for (const char* cols : {"16384", "32768", "100001", "262144"})
+          all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}}, arch);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(all.titles[i]);
+      REQUIRE(reports[i].resources);
+      CHECK(reports[i].resources->spill_bytes == 0);
+      CHECK(reports[i].resources->shared_bytes + all.sources[i].shared_bytes <=
+            codegen::describe(all.sources[i].target).shared_bytes_per_block);
+    }
+  }
+}
+
 TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
   need_nvrtc();
   for (const std::string& arch : architectures())

@@ -1,0 +1,83 @@
+// Rows that are too long for a few threads' registers: what is folded, and what is computed from it at every
+// element, for one and several inputs and outputs, at lengths that divide and that do not.
+#include <fmt/format.h>
+
+#include "tests/program/check.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+struct Formula {
+  const char* title;
+  const char* text;  // over x and y of one shape, and w of one row
+};
+
+const Formula of_floats[] = {
+    {"softmax",
+     "  %e = exp(sub(%x, max(%x, axes=[1], keepdims=true)))\n"
+     "  return div(%e, sum(%e, axes=[1], keepdims=true))\n"},
+    {"sum of two, normed, with the sum",
+     "  %s = add(%x, %y)\n  %q = sum(mul(%s, %s), axes=[1], keepdims=true)\n"
+     "  return %s, mul(mul(%s, rsqrt(add(%q, 1.0))), %w)\n"},
+    {"deviations from the mean",
+     "  %m = mul(sum(%x, axes=[1], keepdims=true), 0.0001)\n  %d = sub(%x, %m)\n"
+     "  return mul(%d, rsqrt(add(sum(mul(%d, %d), axes=[1], keepdims=true), 1.0)))\n"},
+};
+
+const Formula of_any[] = {
+    {"place and distance", "  return argmax(%x, axes=[1]), sub(max(%x, axes=[1], keepdims=true), %x)\n"},
+    {"two inputs walked again",
+     "  %a = max(maximum(%x, mul(%y, %w)), axes=[1], keepdims=true)\n"
+     "  return sub(%a, %x), minimum(%y, %a), min(%y, axes=[1])\n"},
+    {"joined rows", "  %j = concat(%x, %y, axis=1)\n  return sub(%j, max(%j, axes=[1], keepdims=true))\n"},
+    {"flipped", "  %f = flip(%x, axes=[1])\n  return sub(%f, min(%f, axes=[1], keepdims=true))\n"},
+    {"a part of each row",
+     "  %p = slice(%x, ranges=[:, 3:])\n  return sub(%p, max(%p, axes=[1], keepdims=true))\n"},
+};
+
+ir::Graph graph_of(const Formula& formula, DType t, std::int64_t rows, std::int64_t length) {
+  return ir::parse(fmt::format("graph @rows(%x: {0}[{1}, {2}], %y: {0}[{1}, {2}], %w: {0}[{2}]) {{\n{3}}}\n",
+                               name(t), rows, length, formula.text));
+}
+
+std::vector<ir::Array> inputs_of(DType t, std::int64_t rows, std::int64_t length) {
+  return {whole_numbers(t, {rows, length}), whole_numbers(t, {rows, length}, 5),
+          whole_numbers(t, {length}, 11)};
+}
+
+void check(std::span<const Formula> formulas, DType t, std::int64_t rows, std::int64_t length) {
+  for (const Formula& formula : formulas) {
+    INFO(formula.title << " of " << name(t) << "[" << rows << ", " << length << "]");
+    CHECK(off_bounds(graph_of(formula, t, rows, length), inputs_of(t, rows, length), Numerics::standard) ==
+          "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("long rows of floats, at lengths that divide and that do not") {
+  for (DType t : {f32, bf16})
+    for (std::int64_t length : {16384, 16381, 40004}) check(of_floats, t, 2, length);
+  check(of_floats, f16, 2, 70000);
+  check(of_floats, DType::f64, 2, 33333);
+}
+
+TEST_CASE("long rows, each of a block") {
+  const std::int64_t many = 70;  // more than blocks share on any GPU
+  check(std::span(of_floats).subspan(1), bf16, many, 8192);
+  check(std::span(of_floats).first(1), f32, many, 8190);
+}
+
+TEST_CASE("long rows of every dtype") {
+  for (DType t : {f32, bf16, DType::f64, DType::int32, DType::int64, DType::uint8})
+    for (std::int64_t length : {16384, 20001}) check(of_any, t, 3, length);
+}
+
+TEST_CASE("the longest rows that a cluster holds, and longer ones") {
+  for (std::int64_t length : {262144, 600000}) {
+    check(of_floats, bf16, 1, length);
+    check(std::span(of_any).first(2), f32, 1, length);
+  }
+}
