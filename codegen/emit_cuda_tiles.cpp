@@ -26,10 +26,12 @@ class TilePrinter {
     fetch_direct();
     for (const SharedTile& tile : s_.tiles)
       if (tile.load >= 0) leave(tile);
-    lines_.add("sync_block();");
+    const auto has = [&](auto which) {
+      return std::ranges::any_of(s_.tiles, [&](const SharedTile& t) { return t.*which >= 0; });
+    };
+    if (has(&SharedTile::load)) lines_.add("sync_block();");
     compute();
-    const bool stored = std::ranges::any_of(s_.tiles, [](const SharedTile& t) { return t.store >= 0; });
-    if (stored) lines_.add("sync_block();");
+    if (has(&SharedTile::store)) lines_.add("sync_block();");
     for (const SharedTile& tile : s_.tiles)
       if (tile.store >= 0) deliver(tile);
   }
@@ -43,9 +45,10 @@ class TilePrinter {
   const Affine& address(const SharedTile& tile) const {
     return tile.load >= 0 ? value(tile.load).address : stored(tile.store).address;
   }
-  std::string type(const SharedTile& tile) const {
-    return stored_type_name(value(tile.load >= 0 ? tile.load : stored(tile.store).value).dtype);
+  DType dtype(const SharedTile& tile) const {
+    return value(tile.load >= 0 ? tile.load : stored(tile.store).value).dtype;
   }
+  std::string type(const SharedTile& tile) const { return stored_type_name(dtype(tile)); }
   const SharedTile* tile_of(int load, int store) const {
     for (const SharedTile& t : s_.tiles)
       if ((load >= 0 && t.load == load) || (store >= 0 && t.store == store)) return &t;
@@ -272,9 +275,10 @@ class TilePrinter {
     const std::string condition = inside();
     lines_.open(condition.empty() ? "{" : fmt::format("if ({}) {{", condition));
   }
-  void close_units() {
+  void close_units(const std::function<void()>& after_rows) {
     lines_.close();
     if (shape_.rows > 1) lines_.close();
+    after_rows();
     lines_.close();
   }
   std::int64_t unit_steps() const { return (shape_.units() + s_.block_threads - 1) / s_.block_threads; }
@@ -297,46 +301,68 @@ class TilePrinter {
                                body_.buffer(value(v).buffer),
                                body_.affine(value(v).address, BodyPrinter::value_name(v))));
     }
-    close_units();
+    close_units([] {});
   }
 
-  /// Several elements of a tile at once: those of a thread's rows, or of its vector.
-  void read_words() {
+  Reach reach(const SharedTile& tile) const {
+    return reach_of(shape_, tile, address(tile), size_of(dtype(tile)));
+  }
+  /// The array of what a thread takes of a tile at once, or leaves there.
+  std::string unit_array(const SharedTile& tile) const {
+    const std::string name =
+        tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store);
+    const Reach r = reach(tile);
+    if (r == Reach::rows)
+      return fmt::format("vec<{}, {}> {}[{}]", type(tile), shape_.rows, name, shape_.vector);
+    const int elements = r == Reach::block ? shape_.vector * shape_.rows : shape_.vector;
+    return fmt::format("vec<{}, {}> {}{}", type(tile), elements, name,
+                       r == Reach::vector && shape_.rows > 1 ? fmt::format("[{}]", shape_.rows) : "");
+  }
+  /// An element of it, in the loops over rows and over the vector.
+  std::string unit_element(const SharedTile& tile) const {
+    const std::string name =
+        tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store);
+    const Reach r = reach(tile);
+    if (r == Reach::rows) return fmt::format("{}[k].at[g]", name);
+    if (r == Reach::block) return fmt::format("{}.at[k * {} + g]", name, shape_.rows);
+    if (r == Reach::vector) return fmt::format("{}{}.at[k]", name, shape_.rows > 1 ? "[g]" : "");
+    return fmt::format("{}[{}]", this->name(tile), place(tile, shape_.rows > 1 ? shape_.across : -1, "g"));
+  }
+  /// Moves a thread's part of a tile between shared memory and that array.
+  void move_unit(const SharedTile& tile) {
+    const Reach r = reach(tile);
+    if (r == Reach::one) return;
+    const int access = reach_elements(shape_, r);
     const int inner = shape_.axes().front().axis;
-    for (const SharedTile& tile : s_.tiles) {
-      const int wide = read_elements(shape_, tile, address(tile));
-      if (tile.load < 0 || wide == 1) continue;
-      if (along_vector(tile)) {
-        lines_.add(fmt::format("const vec<{0}, {1}> z{2} = load_vec<{1}, {1}>({3} + {4});", type(tile), wide,
-                               tile.load, name(tile), place(tile)));
-        continue;
-      }
-      lines_.add(fmt::format("vec<{}, {}> z{}[{}];", type(tile), wide, tile.load, shape_.vector));
-      lines_.add("#pragma unroll");
-      lines_.add(fmt::format("for (int k = 0; k < {0}; ++k) z{1}[k] = load_vec<{2}, {2}>({3} + {4});",
-                             shape_.vector, tile.load, wide, name(tile), place(tile, inner, "k")));
+    const auto statement = [&](const std::string& part, const std::string& place, int elements) {
+      const std::string array =
+          (tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store));
+      return tile.load >= 0
+                 ? fmt::format("{}{} = load_vec<{}, {}>({} + {});", array, part, access, elements, name(tile),
+                               place)
+                 : fmt::format("store_vec<{}>({} + {}, {}{});", access, name(tile), place, array, part);
+    };
+    if (r == Reach::block || (r == Reach::vector && shape_.rows == 1)) {
+      lines_.add(statement("", place(tile), r == Reach::block ? shape_.vector * shape_.rows : shape_.vector));
+      return;
     }
-  }
-  bool along_vector(const SharedTile& tile) const {
-    return shape_.order(address(tile)).front().axis == shape_.axes().front().axis;
-  }
-
-  std::string element(const SharedTile& tile) const {
-    return fmt::format("{}[{}]", name(tile), shape_.rows > 1 ? place(tile, shape_.across, "g") : place(tile));
-  }
-
-  std::string loaded(int v) const {
-    if (const SharedTile* tile = tile_of(v, -1)) {
-      const int wide = read_elements(shape_, *tile, address(*tile));
-      if (wide == 1) return element(*tile);
-      return along_vector(*tile) ? fmt::format("z{}.at[k]", v) : fmt::format("z{}[k].at[g]", v);
-    }
-    return fmt::format("x{}{}.at[k]", v, unit());
+    const bool rows = r == Reach::rows;
+    lines_.add("#pragma unroll");
+    lines_.add(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) ", rows ? "k" : "g",
+                           rows ? shape_.vector : shape_.rows) +
+               statement(rows ? "[k]" : "[g]",
+                         rows ? place(tile, inner, "k") : place(tile, shape_.across, "g"), access));
   }
 
   void compute() {
     const int inner = shape_.axes().front().axis;
-    open_units([&] { read_words(); });
+    open_units([&] {
+      for (const SharedTile& tile : s_.tiles)
+        if (reach(tile) != Reach::one) {
+          lines_.add(unit_array(tile) + (tile.store >= 0 && !inside().empty() ? " = {};" : ";"));
+          if (tile.load >= 0) move_unit(tile);
+        }
+    });
     std::vector<int> wide;
     for (std::size_t s = 0; s < k_.stores.size(); ++s)
       if (store_access(static_cast<int>(s)) != 0) wide.push_back(static_cast<int>(s));
@@ -354,30 +380,30 @@ class TilePrinter {
       lines_.add(fmt::format("const uint32 a{} = first + k;", inner));
       lines_.add(fmt::format("const index i{} = {};", inner, index_of(inner)));
     }
-    for (std::size_t i = 0; i < k_.values.size(); ++i) {
-      const int v = static_cast<int>(i);
-      body_.declare(v, [&](int load) {
-        return load_access(load) != 0 || tile_of(load, -1)
-                   ? BodyPrinter::from_stored(loaded(load), value(load).dtype)
-                   : body_.load(load);
+    for (std::size_t i = 0; i < k_.values.size(); ++i)
+      body_.declare(static_cast<int>(i), [&](int v) {
+        const SharedTile* tile = tile_of(v, -1);
+        if (!tile && load_access(v) == 0) return body_.load(v);
+        return BodyPrinter::from_stored(tile ? unit_element(*tile) : fmt::format("x{}{}.at[k]", v, unit()),
+                                        value(v).dtype);
       });
-    }
     for (std::size_t i = 0; i < k_.stores.size(); ++i) {
       const int s = static_cast<int>(i);
-      const KernelStore& st = k_.stores[i];
-      if (const SharedTile* tile = tile_of(-1, s))
-        lines_.add(fmt::format("{} = v{};", element(*tile), st.value));
-      else if (std::ranges::find(wide, s) != wide.end())
-        lines_.add(fmt::format("y{}.at[k] = v{};", s, st.value));
-      else
-        lines_.add(
-            fmt::format("{} = v{};", body_.element(st.buffer, st.address, fmt::format("w{}", s)), st.value));
+      const SharedTile* tile = tile_of(-1, s);
+      const std::string to = tile                   ? unit_element(*tile)
+                             : store_access(s) != 0 ? fmt::format("y{}.at[k]", s)
+                                                    : body_.element(k_.stores[i].buffer, k_.stores[i].address,
+                                                                    fmt::format("w{}", s));
+      lines_.add(fmt::format("{} = v{};", to, k_.stores[i].value));
     }
     lines_.close();
     for (int s : wide)
       lines_.add(fmt::format("store_vec<{}>({} + {}, y{});", store_access(s), body_.buffer(stored(s).buffer),
                              body_.affine(stored(s).address, fmt::format("w{}", s)), s));
-    close_units();
+    close_units([&] {
+      for (const SharedTile& tile : s_.tiles)
+        if (tile.store >= 0) move_unit(tile);
+    });
   }
 
   const Kernel& k_;

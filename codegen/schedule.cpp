@@ -85,6 +85,7 @@ std::string Schedule::str() const {
       if (axes[i][j].size != 0) text += fmt::format(" {}", axes[i][j].size);
     }
   }
+  if (lead >= 0) text += fmt::format("; along i{}", lead);
   for (const SharedTile& t : tiles)
     text += t.load >= 0 ? fmt::format("; v{} through a tile", t.load)
                         : fmt::format("; store {} through a tile", t.store);

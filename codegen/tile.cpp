@@ -6,9 +6,12 @@
 namespace sinter::codegen {
 
 TileShape::TileShape(const Kernel& k, const Schedule& s) : vector(s.vector), k_(k), schedule_(s) {
-  const int inner = static_cast<int>(k.axes.size()) - 1;
+  const int innermost = static_cast<int>(k.axes.size()) - 1, lead = s.lead >= 0 ? s.lead : innermost;
   flattened = vector > 1;
-  for (int axis = inner; axis >= 0; --axis) {
+  std::vector<int> order{lead};
+  for (int axis = innermost; axis >= 0; --axis)
+    if (axis != lead) order.push_back(axis);
+  for (int axis : order) {
     std::int64_t size = 1;
     bool taken = false;
     for (const Factor& f : s.axes[static_cast<std::size_t>(axis)]) {
@@ -16,7 +19,7 @@ TileShape::TileShape(const Kernel& k, const Schedule& s) : vector(s.vector), k_(
       taken = true;
       size *= f.size;
       if (f.level != Level::vector) continue;
-      if (axis == inner) {
+      if (axis == lead) {
         flattened = false;
       } else {
         across = axis;
@@ -77,45 +80,60 @@ std::int64_t shared_elements(const TileShape& shape, const SharedTile& tile) {
   return n + (tile.skew == 0 ? 0 : (n - 1) / tile.skew_every * tile.skew);
 }
 
-int read_elements(const TileShape& shape, const SharedTile& tile, const Affine& address) {
-  const auto fits = [&](int elements) {
-    return tile.skew == 0 || (tile.skew % elements == 0 && tile.skew_every % elements == 0);
+Reach reach_of(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes) {
+  constexpr int word = 4, widest = 16;
+  if (shape.flattened) return Reach::one;
+  const auto fits = [&](int access, int elements) {
+    return tile.skew == 0 || (tile.skew % access == 0 && tile.skew_every % elements == 0);
   };
-  const Span fastest = shape.order(address).front();
-  if (tile.store >= 0) return 1;
-  if (!shape.flattened && fastest.axis == shape.axes().front().axis && fits(shape.vector))
-    return shape.vector;
-  return fastest.axis == shape.across && fits(shape.rows) ? shape.rows : 1;
+  const std::vector<Span> order = shape.order(address);
+  const int lead = shape.axes().front().axis;
+  if (order.front().axis == lead)
+    return shape.vector > 1 && fits(shape.vector, shape.vector) ? Reach::vector : Reach::one;
+  if (order.front().axis != shape.across) return Reach::one;
+  if (order.front().size == shape.rows && order[1].axis == lead && shape.vector * bytes == widest &&
+      fits(shape.vector, shape.vector * shape.rows))
+    return Reach::block;
+  return shape.rows > 1 && shape.rows * bytes <= word && fits(shape.rows, shape.rows) ? Reach::rows
+                                                                                      : Reach::one;
+}
+
+int reach_elements(const TileShape& shape, Reach reach) {
+  return reach == Reach::rows ? shape.rows : reach == Reach::one ? 1 : shape.vector;
 }
 
 int bank_conflicts(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes) {
   constexpr int banks = 32, word = 4, warp = 32;
   const std::vector<Span> order = shape.order(address);
   const std::vector<Digit> digits = shape.digits();
-  const int wide = read_elements(shape, tile, address) * bytes;
-  const bool along = !shape.flattened && read_elements(shape, tile, address) == shape.vector;
-  // Wider reads than a word are served to a half or a quarter of the warp at a time.
+  const Reach reach = reach_of(shape, tile, address, bytes);
+  const int wide = reach_elements(shape, reach) * bytes;
+  // Accesses wider than a word are served to a half or a quarter of the warp at a time.
   const int lanes = warp * word / std::max(wide, word);
+  const int accesses = reach == Reach::vector ? 1 : reach == Reach::block ? shape.rows : shape.vector;
+  const auto place_of = [&](int lane, int access) {
+    std::int64_t rest = shape.flattened ? std::int64_t{lane} * shape.vector + access : lane, place = 0;
+    for (const Digit& d : digits) {
+      std::int64_t stride = 1;
+      for (const Span& s : order) {
+        if (s.axis == d.axis) break;
+        stride *= s.size;
+      }
+      place += rest % d.count * d.step * stride;
+      rest /= d.count;
+      const bool along = !shape.flattened && &d == &digits.front();
+      if (along && reach != Reach::vector && reach != Reach::block) place += access * stride;
+    }
+    if (reach == Reach::block) place += std::int64_t{access} * shape.vector;
+    return tile.skew == 0 ? place : place + place / tile.skew_every * tile.skew;
+  };
   int worst = 1;
-  for (int k = 0; k < (along ? 1 : shape.vector); ++k)
+  for (int access = 0; access < accesses; ++access)
     for (int first = 0; first < warp; first += lanes) {
       std::vector<std::set<std::int64_t>> words(banks);
       for (int lane = first; lane < first + lanes && lane < shape.units(); ++lane) {
-        std::int64_t rest = shape.flattened ? std::int64_t{lane} * shape.vector + k : lane;
-        std::int64_t place = 0;
-        for (const Digit& d : digits) {
-          std::int64_t at = rest % d.count * d.step;
-          rest /= d.count;
-          if (!shape.flattened && d.axis == shape.axes().front().axis && &d == &digits.front()) at += k;
-          std::int64_t stride = 1;
-          for (const Span& s : order) {
-            if (s.axis == d.axis) break;
-            stride *= s.size;
-          }
-          place += at * stride;
-        }
-        if (tile.skew != 0) place += place / tile.skew_every * tile.skew;
-        for (std::int64_t byte = place * bytes; byte < place * bytes + wide; byte += word)
+        const std::int64_t place = place_of(lane, access) * bytes;
+        for (std::int64_t byte = place; byte < place + wide; byte += word)
           words[static_cast<std::size_t>(byte / word % banks)].insert(byte / word);
       }
       for (const std::set<std::int64_t>& w : words) worst = std::max(worst, static_cast<int>(w.size()));

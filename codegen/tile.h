@@ -18,7 +18,7 @@ class TileShape {
  public:
   TileShape(const Kernel& kernel, const Schedule& schedule);
 
-  /// The tile's axes, the innermost first.
+  /// The tile's axes: the one that neighbouring threads take, then the others from the innermost on.
   const std::vector<Span>& axes() const { return axes_; }
   std::int64_t size(int axis) const;  // 0 for an axis that is none of the tile's
   std::int64_t elements() const;
@@ -27,8 +27,8 @@ class TileShape {
   /// Whether the axis is divided among blocks.
   bool is_split(int axis) const;
 
-  /// What a thread takes at once: `vector` elements, along the innermost axis unless they are
-  /// `flattened`, of `rows` neighbours along the axis `across`.
+  /// What a thread takes at once: `vector` elements, along the first axis unless they are `flattened`, of
+  /// `rows` neighbours along the axis `across`.
   int vector = 1, rows = 1, across = -1;
   bool flattened = false;
   /// How the number of such a unit is taken apart.
@@ -44,11 +44,15 @@ class TileShape {
 /// Elements of shared memory that a tile takes.
 std::int64_t shared_elements(const TileShape& shape, const SharedTile& tile);
 
-/// Elements that a thread reads from the tile at once: its vector, its rows, or one.
-int read_elements(const TileShape& shape, const SharedTile& tile, const Affine& address);
+/// What of a tensor's tile a thread takes from shared memory at once, or leaves there: an element, its
+/// vector, an element of each of its rows, or all of them.
+enum class Reach : std::uint8_t { one, vector, rows, block };
+Reach reach_of(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes);
+/// The elements of one such access.
+int reach_elements(const TileShape& shape, Reach reach);
 
-/// Steps that the banks of shared memory take for what a warp reads in one step if no two threads need
-/// different words of one bank: the worst over the reads of one unit.
+/// Steps that the banks of shared memory take for what a warp accesses at once, where one is possible: the
+/// worst over the accesses of one unit.
 int bank_conflicts(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes);
 
 }  // namespace sinter::codegen
