@@ -116,6 +116,14 @@ class Chooser {
     }
   }
 
+  /// The tile's axes as threads walk over them.
+  std::vector<Span> spans() {
+    std::vector<Span> order;
+    for (int axis : order_)
+      if (size(axis) > 1) order.push_back({axis, size(axis)});
+    return order;
+  }
+
   std::int64_t elements() const {
     std::int64_t n = 1;
     for (std::int64_t size : sizes_) n *= std::max<std::int64_t>(size, 1);
@@ -141,13 +149,18 @@ class Chooser {
         if (size(axis) > 1 && may(axis) && (found < 0 || size(axis) > size(found))) found = axis;
       return found;
     };
+    // Elements that go one by one keep threads busy for long: smaller tiles, more blocks side by side.
+    const bool alone = std::ranges::all_of(direct_, [&](const Use& u) {
+      return u.guarded || access_in_tile(k_, u.buffer, *u.address, spans(), device_.vector_bytes) == 1;
+    });
     while (elements() * widest < least_bytes) {
       const int axis =
           largest([&](int a) { return !extent(a).is_constant() || 2 * size(a) <= extent(a).value(); });
       if (axis < 0) break;
       size(axis) *= 2;
     }
-    while (elements() > most_elements || elements() * crossing_bytes() > most_shared) {
+    const std::int64_t most_of_tile = alone ? (widest < 4 ? 2048 : 4096) : most_elements;
+    while (elements() > most_of_tile || elements() * crossing_bytes() > most_shared) {
       const int axis = largest([&](int a) {
         return size(a) > small_axis && std::has_single_bit(static_cast<std::uint64_t>(size(a)));
       });
@@ -159,54 +172,34 @@ class Chooser {
 
   /// Divides the tile among threads.
   void divide(Schedule& s) {
-    std::vector<Span> order;
-    for (int axis : order_)
-      if (size(axis) > 1) order.push_back({axis, size(axis)});
-    int direct_bytes = 1, turned_bytes = 1;
-    for (const Use& u : direct_) {
-      direct_bytes = std::max(direct_bytes, bytes(u));
+    const std::vector<Span> order = spans();
+    for (const Use& u : direct_)
       if (!u.guarded)
         s.vector = std::max(s.vector, access_in_tile(k_, u.buffer, *u.address, order, device_.vector_bytes));
-    }
-    // Where all that is turned lies along one axis, threads take several rows of the tile.
-    int across = axes_in_memory(k_, *crossing_.front().address).front();
-    bool next_is_lead = true;
+    // A few elements in front of the lead, in all that is turned: a thread takes them whole.
+    int rows = axes_in_memory(k_, *crossing_.front().address).front();
     for (const Use& u : crossing_) {
-      turned_bytes = std::max(turned_bytes, bytes(u));
       const std::vector<int> axes = axes_in_memory(k_, *u.address);
-      if (axes.front() != across) across = lead_;
-      next_is_lead = next_is_lead && axes.size() > 1 && axes[1] == lead_;
+      const bool fits = axes.size() > 1 && axes[0] == rows && axes[1] == lead_ &&
+                        s.vector * bytes(u) == device_.vector_bytes;
+      if (!fits) rows = -1;
     }
     const bool flattened = order.front().axis != lead_ || order.front().size % s.vector != 0;
-    const auto rows_of = [&](std::int64_t size) -> std::int64_t {
-      const bool whole = next_is_lead && size <= small_axis && extent(across).is(size);
-      if (whole && s.vector * turned_bytes == device_.vector_bytes) return size;
-      const int word = turned_bytes < 4 ? 4 / turned_bytes : 1;  // so that threads access whole words
-      return size % word == 0 ? word : 1;
-    };
     for (int axis = 0; axis < static_cast<int>(k_.axes.size()); ++axis) {
-      constexpr std::int64_t row = 128;  // bytes that a warp's threads take side by side, then the next row
       std::vector<Factor> factors;
-      std::int64_t vector = 1, lanes = 1;
+      std::int64_t vector = 1;
       const std::int64_t length = std::max<std::int64_t>(size(axis), 1);
       if (length == 1 || !extent(axis).is(length)) factors.push_back({Level::grid});
-      if (!flattened && axis == lead_) {
-        vector = s.vector;
-        lanes = std::clamp<std::int64_t>(row / (vector * direct_bytes), 1, 32);
-        if (length / vector % lanes != 0 || length / vector == lanes) lanes = 1;
-      } else if (!flattened && axis == across) {
-        vector = rows_of(length);
-      }
-      const auto add = [&](Level level, std::int64_t n) {
-        if (n > 1) factors.push_back({level, static_cast<int>(n)});
-      };
-      add(Level::block, length / vector / lanes);
-      add(Level::lane, lanes);
-      add(Level::vector, vector);
+      if (!flattened && axis == lead_) vector = s.vector;
+      if (!flattened && axis == rows && length <= small_axis && extent(axis).is(length)) vector = length;
+      if (length > vector) factors.push_back({Level::block, static_cast<int>(length / vector)});
+      if (vector > 1) factors.push_back({Level::vector, static_cast<int>(vector)});
       s.axes.push_back(std::move(factors));
     }
     const TileShape shape(k_, s);
-    constexpr std::int64_t warp = 32, threads = 256;
+    // More threads rather than ever more elements for each, which take long to compile.
+    constexpr std::int64_t warp = 32, few = 256, most_of_thread = 16;
+    const std::int64_t threads = shape.elements() > few * most_of_thread ? 2 * few : few;
     const std::int64_t steps = (shape.units() + threads - 1) / threads;
     const std::int64_t warps = ((shape.units() + steps - 1) / steps + warp - 1) / warp;
     s.block_threads = static_cast<int>(warps * warp);

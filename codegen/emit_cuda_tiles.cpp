@@ -308,50 +308,38 @@ class TilePrinter {
     return reach_of(shape_, tile, address(tile), size_of(dtype(tile)));
   }
   /// The array of what a thread takes of a tile at once, or leaves there.
+  static std::string unit_name(const SharedTile& tile) {
+    return tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store);
+  }
   std::string unit_array(const SharedTile& tile) const {
-    const std::string name =
-        tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store);
-    const Reach r = reach(tile);
-    if (r == Reach::rows)
-      return fmt::format("vec<{}, {}> {}[{}]", type(tile), shape_.rows, name, shape_.vector);
-    const int elements = r == Reach::block ? shape_.vector * shape_.rows : shape_.vector;
-    return fmt::format("vec<{}, {}> {}{}", type(tile), elements, name,
-                       r == Reach::vector && shape_.rows > 1 ? fmt::format("[{}]", shape_.rows) : "");
+    const bool block = reach(tile) == Reach::block;
+    return fmt::format("vec<{}, {}> {}{}", type(tile), shape_.vector * (block ? shape_.rows : 1),
+                       unit_name(tile), !block && shape_.rows > 1 ? fmt::format("[{}]", shape_.rows) : "");
   }
   /// An element of it, in the loops over rows and over the vector.
   std::string unit_element(const SharedTile& tile) const {
-    const std::string name =
-        tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store);
     const Reach r = reach(tile);
-    if (r == Reach::rows) return fmt::format("{}[k].at[g]", name);
-    if (r == Reach::block) return fmt::format("{}.at[k * {} + g]", name, shape_.rows);
-    if (r == Reach::vector) return fmt::format("{}{}.at[k]", name, shape_.rows > 1 ? "[g]" : "");
-    return fmt::format("{}[{}]", this->name(tile), place(tile, shape_.rows > 1 ? shape_.across : -1, "g"));
+    if (r == Reach::block) return fmt::format("{}.at[k * {} + g]", unit_name(tile), shape_.rows);
+    if (r == Reach::vector) return fmt::format("{}{}.at[k]", unit_name(tile), shape_.rows > 1 ? "[g]" : "");
+    return fmt::format("{}[{}]", name(tile), place(tile, shape_.rows > 1 ? shape_.across : -1, "g"));
   }
   /// Moves a thread's part of a tile between shared memory and that array.
   void move_unit(const SharedTile& tile) {
-    const Reach r = reach(tile);
-    if (r == Reach::one) return;
-    const int access = reach_elements(shape_, r);
-    const int inner = shape_.axes().front().axis;
-    const auto statement = [&](const std::string& part, const std::string& place, int elements) {
-      const std::string array =
-          (tile.load >= 0 ? fmt::format("z{}", tile.load) : fmt::format("z_w{}", tile.store));
-      return tile.load >= 0
-                 ? fmt::format("{}{} = load_vec<{}, {}>({} + {});", array, part, access, elements, name(tile),
-                               place)
-                 : fmt::format("store_vec<{}>({} + {}, {}{});", access, name(tile), place, array, part);
-    };
-    if (r == Reach::block || (r == Reach::vector && shape_.rows == 1)) {
-      lines_.add(statement("", place(tile), r == Reach::block ? shape_.vector * shape_.rows : shape_.vector));
-      return;
+    if (reach(tile) == Reach::one) return;
+    const bool block = reach(tile) == Reach::block, each_row = !block && shape_.rows > 1;
+    const std::string array = unit_name(tile) + (each_row ? "[g]" : "");
+    const std::string at =
+        fmt::format("{} + {}", name(tile), place(tile, each_row ? shape_.across : -1, "g"));
+    if (each_row) {
+      lines_.add("#pragma unroll");
+      lines_.open(fmt::format("for (int g = 0; g < {}; ++g) {{", shape_.rows));
     }
-    const bool rows = r == Reach::rows;
-    lines_.add("#pragma unroll");
-    lines_.add(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) ", rows ? "k" : "g",
-                           rows ? shape_.vector : shape_.rows) +
-               statement(rows ? "[k]" : "[g]",
-                         rows ? place(tile, inner, "k") : place(tile, shape_.across, "g"), access));
+    if (tile.load >= 0)
+      lines_.add(fmt::format("{} = load_vec<{}, {}>({});", array, shape_.vector,
+                             shape_.vector * (block ? shape_.rows : 1), at));
+    else
+      lines_.add(fmt::format("store_vec<{}>({}, {});", shape_.vector, at, array));
+    if (each_row) lines_.close();
   }
 
   void compute() {

@@ -61,17 +61,10 @@ std::vector<Digit> TileShape::digits() const {
     for (const Span& s : axes_) digits.push_back({s.axis, s.size, 1});
     return digits;
   }
-  const Span& inner = axes_.front();
-  std::int64_t lanes = inner.size / vector;
-  for (const Factor& f : schedule_.axes[static_cast<std::size_t>(inner.axis)])
-    if (f.level == Level::lane) lanes = f.size;
-  digits.push_back({inner.axis, lanes, vector});
-  for (const Span& s : std::span(axes_).subspan(1)) {
-    const int step = s.axis == across ? rows : 1;
+  for (const Span& s : axes_) {
+    const int step = s.axis == axes_.front().axis ? vector : s.axis == across ? rows : 1;
     digits.push_back({s.axis, s.size / step, step});
   }
-  if (const std::int64_t more = inner.size / vector / lanes; more > 1)
-    digits.push_back({inner.axis, more, vector * lanes});
   return digits;
 }
 
@@ -81,7 +74,7 @@ std::int64_t shared_elements(const TileShape& shape, const SharedTile& tile) {
 }
 
 Reach reach_of(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes) {
-  constexpr int word = 4, widest = 16;
+  constexpr int widest = 16;
   if (shape.flattened) return Reach::one;
   const auto fits = [&](int access, int elements) {
     return tile.skew == 0 || (tile.skew % access == 0 && tile.skew_every % elements == 0);
@@ -90,16 +83,14 @@ Reach reach_of(const TileShape& shape, const SharedTile& tile, const Affine& add
   const int lead = shape.axes().front().axis;
   if (order.front().axis == lead)
     return shape.vector > 1 && fits(shape.vector, shape.vector) ? Reach::vector : Reach::one;
-  if (order.front().axis != shape.across) return Reach::one;
-  if (order.front().size == shape.rows && order[1].axis == lead && shape.vector * bytes == widest &&
-      fits(shape.vector, shape.vector * shape.rows))
-    return Reach::block;
-  return shape.rows > 1 && shape.rows * bytes <= word && fits(shape.rows, shape.rows) ? Reach::rows
-                                                                                      : Reach::one;
+  const bool block = order.front().axis == shape.across && order.front().size == shape.rows &&
+                     order[1].axis == lead && shape.vector * bytes == widest &&
+                     fits(shape.vector, shape.vector * shape.rows);
+  return block ? Reach::block : Reach::one;
 }
 
 int reach_elements(const TileShape& shape, Reach reach) {
-  return reach == Reach::rows ? shape.rows : reach == Reach::one ? 1 : shape.vector;
+  return reach == Reach::one ? 1 : shape.vector;
 }
 
 int bank_conflicts(const TileShape& shape, const SharedTile& tile, const Affine& address, int bytes) {
@@ -121,8 +112,7 @@ int bank_conflicts(const TileShape& shape, const SharedTile& tile, const Affine&
       }
       place += rest % d.count * d.step * stride;
       rest /= d.count;
-      const bool along = !shape.flattened && &d == &digits.front();
-      if (along && reach != Reach::vector && reach != Reach::block) place += access * stride;
+      if (!shape.flattened && reach == Reach::one && &d == &digits.front()) place += access * stride;
     }
     if (reach == Reach::block) place += std::int64_t{access} * shape.vector;
     return tile.skew == 0 ? place : place + place / tile.skew_every * tile.skew;

@@ -74,6 +74,12 @@ constexpr const char* formulas[] = {
     "(%x: f32[640, 512]) {\n  return sum(%x, axes=[0]), sum(%x), argmax(%x, axes=[1]), argmin(%x, axes=[0]), "
     "any(greater(%x, 0))\n}",
     "(%x: f32[512, 512]) {\n  return add(%x, permute_dims(%x, axes=[1, 0]))\n}",
+    "(%x: bf16[512, 384], %y: bf16[384, 512]) {\n  return add(%x, permute_dims(%y, axes=[1, 0]))\n}",
+    "(%x: uint8[509, 511]) {\n  return add(1, permute_dims(%x, axes=[1, 0]))\n}",
+    // channels first and last, two middle axes of short rows
+    "(%x: uint8[4, 4096, 3]) {\n  return mul(cast(permute_dims(%x, axes=[0, 2, 1]), dtype=f32), 0.5)\n}",
+    "(%x: f16[4, 3, 4096]) {\n  return mul(permute_dims(%x, axes=[0, 2, 1]), 0.5)\n}",
+    "(%x: f32[4, 32, 48, 2]) {\n  return exp(permute_dims(%x, axes=[0, 2, 1, 3]))\n}",
     // adamw
     "(%p: f32[4096], %g: f32[4096], %m: f32[4096], %v: f32[4096]) {\n  %m1 = add(mul(0.9, %m), mul(0.1, "
     "%g))\n"
@@ -133,4 +139,29 @@ TEST_CASE("elementwise kernels load and store 16 bytes at once") {
             accesses("ld.global.nc.v4.u32") ==
         1);
   CHECK(accesses("st.global.v4.f32") + accesses("st.global.v4.u32") == 1);
+}
+
+TEST_CASE("kernels with tiles load and store 16 bytes at once on both sides") {
+  nvcc();
+  for (const char* formula :
+       {"(%x: bf16[512, 384], %y: bf16[384, 512]) {\n  return add(%x, permute_dims(%y, axes=[1, 0]))\n}",
+        "(%x: uint8[4, 4096, 3]) {\n  return add(1, permute_dims(%x, axes=[0, 2, 1]))\n}",
+        "(%x: f16[4, 3, 4096]) {\n  return neg(permute_dims(%x, axes=[0, 2, 1]))\n}"}) {
+    ManyKernels kernels;
+    kernels.add_graph(ir::parse(std::string("graph @g").append(formula)), Target::cuda("sm_90a"));
+    const CompiledSource result = compiled(kernels.text(), "sm_90a", "-ptx");
+    INFO(result.messages);
+    REQUIRE(result.ok);
+    int all = 0, wide = 0;
+    for (std::string_view text = result.output; !text.empty();
+         text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1)) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      if (line.find("ld.global") == line.npos && line.find("st.global") == line.npos) continue;
+      ++all;
+      wide += line.find(".v4.") != line.npos || line.find(".v2.b64") != line.npos ||
+              line.find(".v2.u64") != line.npos || line.find(".b128") != line.npos;
+    }
+    CHECK(all >= 2);
+    CHECK(wide == all);
+  }
 }
