@@ -37,13 +37,15 @@ bool Fuser::are_rows_and_columns(const Building& a, const Building& b) const {
     }
     if (rows.reduced[i]) length *= rows.domain[i].value();
   }
-  // Every tensor that either reads is taken for one along the row.
+  // What either reads along the row, and what it carries along.
   std::vector<Value> read = rows.sources;
   read.insert(read.end(), columns.sources.begin(), columns.sources.end());
   std::ranges::sort(read);
   read.erase(std::ranges::unique(read).begin(), read.end());
   std::int64_t bytes = 0;
-  for (Value v : read) bytes += size_of(g_.dtype(v));
+  for (Value v : read)
+    if (const ir::Shape& shape = g_.shape(v); shape.rank() > 0 && !shape[shape.rank() - 1].is(1))
+      bytes += size_of(g_.dtype(v));
   for (const Building* g : {&rows, &columns})
     for (Value v : g->nodes)
       if (ir::is_reduction(g_.op(v)) && (g == &columns || std::ranges::find(g->across, v) != g->across.end()))
