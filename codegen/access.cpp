@@ -103,4 +103,23 @@ int vector_elements(const Kernel& k, int axis, int bytes) {
   return most;
 }
 
+bool is_same_for_rows(const Kernel& k, int value) {
+  const KernelValue& x = k.values[static_cast<std::size_t>(value)];
+  return x.kind == KernelValue::Kind::load && x.guard < 0 &&
+         std::ranges::all_of(x.address.terms, [&](const Term& t) {
+           const Atom& atom = k.atoms[t.atom];
+           return atom.kind == Atom::Kind::axis && k.axes[static_cast<std::size_t>(atom.number)].reduced;
+         });
+}
+
+bool copies_in_bulk(const Kernel& k, int value, int inner) {
+  constexpr int copy_bytes = 16;  // that divide a copy and where it starts
+  const KernelValue& x = k.values[static_cast<std::size_t>(value)];
+  if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
+      k.buffers[static_cast<std::size_t>(x.buffer)].written)
+    return false;
+  const std::int64_t length = k.axes[static_cast<std::size_t>(inner)].extent.value();
+  return access_elements(k, x.buffer, x.address, inner, length, copy_bytes) * size_of(x.dtype) == copy_bytes;
+}
+
 }  // namespace sinter::codegen

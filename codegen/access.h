@@ -39,4 +39,10 @@ std::int64_t run_in_tile(const Kernel& kernel, const Affine& address, std::span<
 int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std::span<const Span> order,
                    int bytes);
 
+/// Whether a load reads the same elements for every row of a kernel that folds axes.
+bool is_same_for_rows(const Kernel& kernel, int value);
+
+/// Whether a bulk copy can bring the part of a row, of constant length along `inner`, that the value loads.
+bool copies_in_bulk(const Kernel& kernel, int value, int inner);
+
 }  // namespace sinter::codegen

@@ -30,17 +30,6 @@ std::int64_t exchanged_bytes(const Kernel& k) {
   return bytes;
 }
 
-/// Whether a bulk copy can bring what the value loads.
-bool copies_in_bulk(const Kernel& k, int value, int inner) {
-  constexpr int copy_bytes = 16;  // that divide a copy and where it starts
-  const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
-      k.buffers[static_cast<std::size_t>(x.buffer)].written)
-    return false;
-  const std::int64_t length = k.axes[static_cast<std::size_t>(inner)].extent.value();
-  return access_elements(k, x.buffer, x.address, inner, length, copy_bytes) * size_of(x.dtype) == copy_bytes;
-}
-
 /// Whether the threads load any of the row's elements themselves: what no bulk copy brings, and what is the
 /// same for every row.
 bool loads_directly(const Kernel& k, const Schedule& s) {

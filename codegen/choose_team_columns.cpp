@@ -30,10 +30,6 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
     why = "team columns: the order of folds is fixed";
     return std::nullopt;
   }
-  if (k.folds_across()) {
-    why = "team columns: it folds rows and across them";
-    return std::nullopt;
-  }
   const bool keeps_innermost = !k.axes.empty() && !k.axes.back().reduced;
   const int columns = static_cast<int>(k.axes.size()) - 1;
   if (!keeps_innermost || !runs_along(k, columns) ||

@@ -21,14 +21,6 @@ int fixed_vector(const Kernel& k, int inner) {
   return divides ? elements : 1;
 }
 
-/// Bytes that a thread carries along for each element of a row, of what is folded across rows.
-int carried_bytes(const Kernel& k) {
-  int bytes = 0;
-  for (const KernelValue& v : k.values)
-    if (v.across) bytes += std::max(4, size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype));
-  return bytes;
-}
-
 }  // namespace
 
 std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescription& device, std::string&) {
@@ -41,11 +33,8 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
     s.vector = fixed_vector(k, inner);
   else if (inner >= 0)
     s.vector = vector_elements(k, inner, device.vector_bytes);
-  const int bytes =
-      k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k) + carried_bytes(k);
-  Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
-  for (; !team.whole && k.folds_across() && s.vector > 1; s.vector /= 2)
-    team = team_for(k.row_length(), s.vector / 2, bytes, largest_team);
+  const int bytes = k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k);
+  const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
   if (!k.fixed_fold_order && !team.whole) s.joined = joinable(k);
@@ -53,8 +42,6 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
   s.block_threads = rows * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
-  if (k.folds_across() && kept_axis >= 0)
-    s.axes[static_cast<std::size_t>(kept_axis)].push_back({Level::loop});
   if (rows > 1 && kept_axis >= 0) s.axes[static_cast<std::size_t>(kept_axis)].push_back({Level::block, rows});
   if (inner < 0) return s;
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];

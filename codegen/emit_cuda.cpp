@@ -43,8 +43,11 @@ void CudaEmitter::finish(KernelSource& source) {
   std::string text =
       fmt::format("namespace sinter {{\n\ntypedef {} index;\n\n", schedule_.wide_index ? "int64" : "int32");
   text += body_.param_struct() + "\n";
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n",
-                      schedule_.block_threads, k_.name);
+  const std::string bounds = schedule_.least_blocks > 0
+                                 ? fmt::format("{}, {}", schedule_.block_threads, schedule_.least_blocks)
+                                 : std::to_string(schedule_.block_threads);
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n", bounds,
+                      k_.name);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   text += lines_.take() + "}\n\n}  // namespace sinter\n";
   source.text = prelude(text, Backend::cuda) + "\n" + text;
@@ -92,12 +95,14 @@ void CudaEmitter::store(int number, std::string_view condition) {
 void CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
   for (int v : w.values) {
     const int access = load_access(v);
-    if (access == 0 || is_bulk(v)) continue;
+    if (access == 0 || !is_read(v)) continue;
     const KernelValue& x = value(v);
     const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), vector_);
-    lines_.add(fmt::format("{}x{}{} = load_vec<{}, {}>({} + {});", at.empty() ? "const " + type + " " : "", v,
-                           at, access, vector_, body_.buffer(x.buffer),
-                           body_.affine(x.address, fmt::format("v{}", v))));
+    const std::string from = is_bulk(v) ? fmt::format("row{} + f", v)
+                                        : fmt::format("{} + {}", body_.buffer(x.buffer),
+                                                      body_.affine(x.address, fmt::format("v{}", v)));
+    lines_.add(fmt::format("{}x{}{} = load_vec<{}, {}>({});", at.empty() ? "const " + type + " " : "", v, at,
+                           access, vector_, from));
   }
 }
 

@@ -60,9 +60,18 @@ class CudaEmitter {
 
   // emit_cuda_across.cpp
   /// A loop over the rows of a team, which carries along what is folded across them.
-  void open_rows(const Staging& staging);
+  void open_rows(KernelSource& source, const Staging& staging);
+  void declare_carried(const Staging& staging);
+  void load_held(const Staging& staging);
+  void fetch_rows(KernelSource& source);
+  void declare_row_value(int v);
   void fold_across(const Walk& walk);
   void close_rows(const Staging& staging);
+  void store_parts(const Staging& staging);
+  /// Whether threads hold what the value loads through all rows.
+  bool is_held(int v) const;
+  /// Whether the value loads one number for each row, which is then read one row ahead.
+  bool is_read_ahead(int v) const;
 
   // emit_cuda_shared.cpp
   void place_block(KernelSource& source);
@@ -77,6 +86,8 @@ class CudaEmitter {
   int shared_access(int value) const;
   bool is_shared(int v) const;
   bool is_bulk(int v) const;
+  /// Whether the walk that has it among its values reads a vector of it for itself.
+  bool is_read(int v) const { return !(is_bulk(v) && shared_rows_) && !is_held(v); }
 
   // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }

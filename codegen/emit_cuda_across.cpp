@@ -1,7 +1,12 @@
 // Folds across rows in the CUDA dialect. A team of threads walks over row after row; for each place of its
 // part of a row a thread carries along, in registers, what it folds across the rows at that place. At the
 // end, and now and then before, this goes into the team's part of the result, which the next kernel folds
-// further.
+// further. What is the same for all rows is loaded before, and what comes with each row while earlier ones
+// are in work.
+#include <algorithm>
+
+#include "codegen/access.h"
+#include "codegen/device.h"
 #include "codegen/emit_cuda.h"
 #include "ir/base/check.h"
 
@@ -10,10 +15,54 @@ namespace {
 constexpr int rows_of_level = 64;  // so many terms are added before their sum joins others
 }  // namespace
 
-void CudaEmitter::open_rows(const Staging& staging) {
+bool CudaEmitter::is_held(int v) const {
+  return parts_.is_constant() && parts_.value() > 0 && load_access(v) != 0 && is_same_for_rows(k_, v);
+}
+
+bool CudaEmitter::is_read_ahead(int v) const {
+  const KernelValue& x = value(v);
+  return x.kind == KernelValue::Kind::load && x.guard < 0 && rows_ == 1 && parts_.value() > 0 &&
+         std::ranges::all_of(x.address.terms, [&](const Term& t) {
+           return k_.atoms[t.atom].kind == Atom::Kind::axis &&
+                  !k_.axes[static_cast<std::size_t>(t.atom)].reduced;
+         });
+}
+
+void CudaEmitter::open_rows(KernelSource& source, const Staging& staging) {
+  declare_carried(staging);
+  if (rows_ == 1) lines_.add("const int t = (int)threadIdx.x;");
+  load_held(staging);
+  body_.length(k_.rows(), "n_rows");
+  body_.length(parts_, "n_parts");
+  for (int v : staging.walks[0].row_values) {
+    if (!is_read_ahead(v)) continue;
+    lines_.add(fmt::format("{} next{};", type_name(value(v).dtype), v));
+    lines_.open("{");
+    body_.decode("(index)blockIdx.x", kept_axes_);
+    lines_.add(fmt::format("next{} = {};", v, body_.load(v)));
+    lines_.close();
+  }
+  fetch_rows(source);
+  lines_.add("uint32 rows_done = 0;");
+  lines_.open(
+      fmt::format("for (index first_row = (index)blockIdx.x{}; first_row < n_rows; first_row += n_parts) {{",
+                  rows_ > 1 ? fmt::format(" * {}", rows_) : ""));
+  if (rows_ == 1)
+    lines_.add("const index u = first_row;");
+  else
+    place_thread("first_row");
+  for (int v : schedule_.bulk_loads) {
+    lines_.add(fmt::format("bulk_wait(&arrived{}[slot], parity);", v));
+    lines_.add(fmt::format("const {}* const row{} = rows{} + slot * {};", stored_type_name(value(v).dtype), v,
+                           v, row_length_));
+  }
+}
+
+/// Nothing folded yet.
+void CudaEmitter::declare_carried(const Staging& staging) {
   for (int s : staging.part_stores) {
     const int v = k_.stores[static_cast<std::size_t>(s)].value;
-    lines_.add(fmt::format("vec<{}, {}> across{}[{}];", type_name(folded(v)), vector_, v, chunks_));
+    lines_.add(fmt::format("vec<{}, {}> across{}[{}];", stored_type_name(folded(v)), vector_, v, chunks_));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
     lines_.add("#pragma unroll");
@@ -21,11 +70,73 @@ void CudaEmitter::open_rows(const Staging& staging) {
         fmt::format("for (int k = 0; k < {}; ++k) across{}[c].at[k] = {};", vector_, v, body_.identity(v)));
     lines_.close();
   }
-  lines_.add("uint32 rows_done = 0;");
-  lines_.open(
-      fmt::format("for (index first_row = (index)blockIdx.x * {}; first_row < {}; first_row += {}) {{", rows_,
-                  body_.length(k_.rows(), "n_rows"), body_.length(parts_, "n_parts")));
-  place_thread("first_row");
+}
+
+void CudaEmitter::load_held(const Staging& staging) {
+  std::vector<int> held;
+  for (const Walk& w : staging.walks)
+    for (int v : w.values)
+      if (is_held(v) && std::ranges::find(held, v) == held.end()) held.push_back(v);
+  if (held.empty()) return;
+  for (int v : held)
+    lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+  if (rows_ > 1) lines_.open("{");
+  if (rows_ > 1) lines_.add(fmt::format("const int t = (int)threadIdx.x % {};", team_));
+  open_chunk();
+  for (int v : held) {
+    const KernelValue& x = value(v);
+    lines_.add(fmt::format("x{}[c] = load_vec<{}, {}>({} + {});", v, load_access(v), vector_,
+                           body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v))));
+  }
+  lines_.close();
+  lines_.close();
+  if (rows_ > 1) lines_.close();
+}
+
+/// Shared memory for some rows, and the first of them on their way.
+void CudaEmitter::fetch_rows(KernelSource& source) {
+  constexpr std::int64_t alignment = 128;
+  if (schedule_.bulk_loads.empty()) return;
+  std::int64_t at = 0;
+  for (int v : schedule_.bulk_loads) {
+    const std::string type = stored_type_name(value(v).dtype);
+    const std::string offset =
+        at == 0 ? "" : fmt::format("(int){}", body_.length(at, fmt::format("at{}", v)));
+    lines_.add(fmt::format("{0}* const rows{1} = dynamic_shared<{0}>({2});", type, v, offset));
+    lines_.add(fmt::format("__shared__ bulk_barrier arrived{}[{}];", v, schedule_.rows_at_once));
+    at += (schedule_.rows_at_once * k_.row_length().value() * size_of(value(v).dtype) + alignment - 1) /
+          alignment * alignment;
+  }
+  source.shared_bytes = static_cast<int>(at);
+  lines_.open("const auto fetch = [&](index row, int slot) {");
+  body_.decode("row", kept_axes_);
+  lines_.add(fmt::format("const index i{} = 0;", inner_));
+  for (int v : schedule_.bulk_loads) {
+    const KernelValue& x = value(v);
+    lines_.add(fmt::format(
+        "bulk_load(rows{0} + slot * {1}, {2} + {3}, (uint32){1} * {4}u, &arrived{0}[slot]);", v, row_length_,
+        body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)), size_of(x.dtype)));
+  }
+  lines_.close("};");
+  lines_.open("if (t == 0) {");
+  lines_.open(fmt::format("for (int ahead = 0; ahead < {}; ++ahead) {{", schedule_.rows_at_once));
+  for (int v : schedule_.bulk_loads) lines_.add(fmt::format("bulk_init(&arrived{}[ahead]);", v));
+  lines_.add("const index row = (index)blockIdx.x + ahead * n_parts;");
+  lines_.add("if (row < n_rows) fetch(row, ahead);");
+  lines_.close();
+  lines_.close();
+  lines_.add("sync_block();");
+  lines_.add("int slot = 0;");
+  lines_.add("uint32 parity = 0;");
+}
+
+void CudaEmitter::declare_row_value(int v) {
+  if (parts_.value() == 0 || !is_read_ahead(v)) return body_.declare(v);
+  lines_.add(fmt::format("const {} v{} = next{};", type_name(value(v).dtype), v, v));
+  lines_.open("if (u + n_parts < n_rows) {");
+  body_.decode("u + n_parts", kept_axes_);
+  lines_.add(fmt::format("next{} = {};", v, body_.load(v)));
+  lines_.close();
 }
 
 void CudaEmitter::fold_across(const Walk& w) {
@@ -33,44 +144,58 @@ void CudaEmitter::fold_across(const Walk& w) {
     const std::string running = fmt::format("across{}[c].at[{}]", v, vector_ > 1 ? "k" : "0");
     lines_.add(fmt::format("{}{} = {};", rows_ > 1 ? "if (live) " : "", running,
                            BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v),
-                                              {running, fmt::format("v{}", value(v).operands[0])})));
+                                              {BodyPrinter::from_stored(running, folded(v)),
+                                               fmt::format("v{}", value(v).operands[0])})));
   }
 }
 
 void CudaEmitter::close_rows(const Staging& staging) {
   lines_.add("++rows_done;");
   lines_.open(fmt::format("if (rows_done % {} == 0 || first_row + n_parts >= n_rows) {{", rows_of_level));
+  store_parts(staging);
+  lines_.close();
+  // The next row's exchange, and the next copy, write where slower warps may still read this row's.
+  if (team_ > warp_threads) lines_.add("sync_block();");
+  if (!schedule_.bulk_loads.empty()) {
+    lines_.add(fmt::format("const index later = first_row + {} * n_parts;", schedule_.rows_at_once));
+    lines_.add("if (t == 0 && later < n_rows) fetch(later, slot);");
+    lines_.open(fmt::format("if (++slot == {}) {{", schedule_.rows_at_once));
+    lines_.add("slot = 0;");
+    lines_.add("parity ^= 1u;");
+    lines_.close();
+  }
+  lines_.close();
+}
+
+/// What was carried along joins what the team's part of the result has already, and starts anew.
+void CudaEmitter::store_parts(const Staging& staging) {
   lines_.add(fmt::format(
       "const index part = {} * {};",
       rows_ > 1 ? fmt::format("((index)blockIdx.x * {} + (index)(threadIdx.x / {}))", rows_, team_)
                 : "(index)blockIdx.x",
       row_length_));
   open_chunk();
-  if (vector_ > 1) {
-    lines_.add(fmt::format("const index first = i{};", inner_));
-    lines_.add("#pragma unroll");
-    lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
-    lines_.add(fmt::format("const index i{} = first + k;", inner_));
-  }
   for (int s : staging.part_stores) {
     const KernelStore& store = k_.stores[static_cast<std::size_t>(s)];
     const int v = store.value;
-    const std::string running = fmt::format("across{}[c].at[{}]", v, vector_ > 1 ? "k" : "0");
-    lines_.add(fmt::format("{}& so_far{} = {}[part + {}];", stored_type_name(folded(v)), v,
-                           body_.buffer(store.buffer), body_.affine(store.address, fmt::format("w{}", s))));
-    lines_.add(fmt::format(
-        "if (rows_done > {}) {} = {};", rows_of_level, running,
-        BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v),
-                           {running, BodyPrinter::from_stored(fmt::format("so_far{}", v), folded(v))})));
-    lines_.add(fmt::format("so_far{} = {};", v, running));
-    lines_.add(fmt::format("{} = {};", running, body_.identity(v)));
+    const std::string type = stored_type_name(folded(v)), running = fmt::format("across{}[c].at[k]", v);
+    const int access = std::min(vector_, describe(target_).vector_bytes / size_of(folded(v)));
+    lines_.add(fmt::format("{}* const to{} = {} + part + {};", type, v, body_.buffer(store.buffer),
+                           body_.affine(store.address, fmt::format("w{}", s))));
+    lines_.open(fmt::format("if (rows_done > {}) {{", rows_of_level));
+    lines_.add(
+        fmt::format("const vec<{}, {}> before = load_vec<{}, {}>(to{});", type, vector_, access, vector_, v));
+    lines_.add("#pragma unroll");
+    lines_.add(fmt::format("for (int k = 0; k < {}; ++k) {} = {};", vector_, running,
+                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v),
+                                              {BodyPrinter::from_stored("before.at[k]", folded(v)),
+                                               BodyPrinter::from_stored(running, folded(v))})));
+    lines_.close();
+    lines_.add(fmt::format("store_vec<{}>(to{}, across{}[c]);", access, v, v));
+    lines_.add("#pragma unroll");
+    lines_.add(fmt::format("for (int k = 0; k < {}; ++k) {} = {};", vector_, running, body_.identity(v)));
   }
-  if (vector_ > 1) lines_.close();
   lines_.close();
-  lines_.close();
-  lines_.close();
-  // The next row's exchange writes where slower warps may still read this one's.
-  if (team_ > warp_threads) lines_.add("sync_block();");
   lines_.close();
 }
 

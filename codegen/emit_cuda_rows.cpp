@@ -65,14 +65,14 @@ void CudaEmitter::print_rows(KernelSource& source) {
     place_block(source);
   } else {
     if (across)
-      open_rows(staging);
+      open_rows(source, staging);
     else
       place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
     body_.decode("u", kept_axes_);
   }
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
-    for (int v : w->row_values) body_.declare(v);
+    for (int v : w->row_values) declare_row_value(v);
     pin_restored(*w);
     const auto next = std::next(w);
     const Walk* const more = next != staging.walks.end() && next->continues ? &*next : nullptr;
@@ -95,7 +95,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
 /// The thread's part of what later walks read, or of what only the one that continues this one does.
 void CudaEmitter::declare_kept(const Walk& w, bool for_later) {
   for (int v : w.kept) {
-    if (is_kept(v) != for_later) continue;
+    if (is_kept(v) != for_later || is_held(v)) continue;
     lines_.add(fmt::format("vec<{}, {}> {}{}[{}];",
                            load_access(v) != 0 ? stored_type_name(value(v).dtype) : type_name(value(v).dtype),
                            vector_, load_access(v) != 0 ? "x" : "r", v, chunks_));
@@ -105,7 +105,7 @@ void CudaEmitter::declare_kept(const Walk& w, bool for_later) {
 void CudaEmitter::pin_restored(const Walk& w) {
   constexpr int register_bytes = 4;
   for (int v : w.restored)
-    if (!is_shared(v) && size_of(value(v).dtype) * vector_ >= register_bytes &&
+    if (!is_shared(v) && !is_held(v) && size_of(value(v).dtype) * vector_ >= register_bytes &&
         size_of(value(v).dtype) < register_bytes)
       lines_.add(fmt::format("pin({}{});", load_access(v) != 0 ? "x" : "r", v));
 }
@@ -172,7 +172,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
   bool loads = false;
   for (const Walk* w : walks)
     for (int v : w->values) {
-      if (load_access(v) == 0 || is_bulk(v)) continue;
+      if (load_access(v) == 0 || !is_read(v)) continue;
       loads = true;
       if (is_shared(v) || std::ranges::find(w->kept, v) == w->kept.end())
         lines_.add(

@@ -119,6 +119,7 @@ void CudaEmitter::place_shared_element() {
 }
 
 void CudaEmitter::restore_shared(const Walk& w) {
+  if (!shared_rows_) return;
   const auto type = [&](int v) {
     return fmt::format("vec<{}, {}>", stored_type_name(value(v).dtype), vector_);
   };

@@ -96,6 +96,7 @@ std::string Schedule::str() const {
   for (int v : joined) text += fmt::format("; v{} folded along", v);
   for (int v : bulk_loads)
     text += fmt::format("; v{} by bulk copy{}", v, pieces > 1 ? fmt::format(" in {} pieces", pieces) : "");
+  if (rows_at_once > 1) text += fmt::format("; {} rows at once", rows_at_once);
   if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
   if (streaming) text += "; stores stream";
   return text;
@@ -122,8 +123,8 @@ Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
   constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
-  constexpr std::array on_gpu{choose_tiles, choose_pointwise, choose_team_columns, choose_shared_rows,
-                              choose_team_rows};
+  constexpr std::array on_gpu{choose_rows_across,  choose_tiles,       choose_pointwise,
+                              choose_team_columns, choose_shared_rows, choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
   const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
   for (const Chooser choose : choosers) {

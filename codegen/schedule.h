@@ -50,6 +50,8 @@ struct Schedule {
   bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
   int pieces = 1;            // of each bulk copy: the first are folded while others come
+  int rows_at_once = 1;      // of a team that walks over rows: bulk copies bring so many, one is in work
+  int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides
   int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
   bool streaming = false;    // what is stored leaves the caches first
   bool wide_index = true;    // 64-bit index arithmetic
@@ -76,6 +78,8 @@ std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescr
 std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device,
                                           std::string& why);
 std::optional<Schedule> choose_row(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_rows_across(const Kernel& kernel, const DeviceDescription& device,
+                                           std::string& why);
 std::optional<Schedule> choose_team_rows(const Kernel& kernel, const DeviceDescription& device,
                                          std::string& why);
 std::optional<Schedule> choose_shared_rows(const Kernel& kernel, const DeviceDescription& device,

@@ -1,0 +1,100 @@
+// Kernels on a GPU that fold rows and across them: a team of threads walks over row after row, each thread
+// over the same places of every one, so that what it folds across rows stays in its registers. While a row is
+// in work, bulk copies bring the next ones, where the device has such and the rows lie for them.
+#include <algorithm>
+#include <bit>
+
+#include "codegen/access.h"
+#include "codegen/team.h"
+
+namespace sinter::codegen {
+namespace {
+
+constexpr int largest_team = 1024;
+constexpr int shared_block = 256;     // threads of a block that several teams share
+constexpr int thread_registers = 64;  // of a thread, so that a multiprocessor has 1024
+constexpr int held_bytes = 128;       // of them, for a thread's part of a row and what it carries along
+constexpr int most_rows_at_once = 3;
+
+/// Bytes that a thread carries along for each element of a row.
+int carried_bytes(const Kernel& k) {
+  int bytes = 0;
+  for (const KernelValue& v : k.values)
+    if (v.across) bytes += std::max(4, size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype));
+  return bytes;
+}
+
+/// A team that has the whole row, with one vector to a thread if that is enough.
+Team team_across(std::int64_t length, int vector) {
+  const std::int64_t vectors = (length + vector - 1) / vector;
+  const auto threads = static_cast<int>(std::min<std::uint64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(vectors)), static_cast<std::uint64_t>(largest_team)));
+  const std::int64_t chunks = (vectors + threads - 1) / threads;
+  return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length};
+}
+
+/// How many rows bulk copies can have on their way, and which loads they take over.
+void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device, int inner, int folded_axes) {
+  constexpr int barrier_bytes = 1 << 10;  // and exchanges
+  if (!device.bulk_copies || folded_axes != 1) return;
+  const std::vector<bool> in_row = k.varies_in_row();
+  std::int64_t row_bytes = 0;
+  std::vector<int> loads;
+  for (std::size_t v = 0; v < k.values.size(); ++v) {
+    const int value = static_cast<int>(v);
+    if (!in_row[v] || is_same_for_rows(k, value) || !copies_in_bulk(k, value, inner)) continue;
+    loads.push_back(value);
+    row_bytes += k.row_length().value() * size_of(k.values[v].dtype);
+  }
+  const std::int64_t room = device.shared_bytes_per_block / std::max(1, s.least_blocks) - barrier_bytes;
+  const std::int64_t rows = loads.empty() ? 0 : std::min<std::int64_t>(most_rows_at_once, room / row_bytes);
+  if (rows < 2) return;
+  s.rows_at_once = static_cast<int>(rows);
+  s.bulk_loads = std::move(loads);
+}
+
+}  // namespace
+
+std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescription& device,
+                                           std::string& why) {
+  if (!k.folds_across()) {
+    why = "rows across: nothing is folded across rows";
+    return std::nullopt;
+  }
+  int inner = -1, kept_axis = -1, folded_axes = 0;
+  for (std::size_t i = 0; i < k.axes.size(); ++i) {
+    (k.axes[i].reduced ? inner : kept_axis) = static_cast<int>(i);
+    folded_axes += k.axes[i].reduced;
+  }
+  Schedule s;
+  s.chooser = "rows across";
+  s.vector = vector_elements(k, inner, device.vector_bytes);
+  const int bytes = register_bytes(k) + carried_bytes(k);
+  const std::int64_t length = k.row_length().value();
+  Team team = team_across(length, s.vector);
+  while (s.vector > 1 && team.chunks * s.vector * bytes > held_bytes) {
+    s.vector /= 2;
+    team = team_across(length, s.vector);
+  }
+  s.exact = team.exact;
+  s.crossings = register_crossings(k, team, s.vector);
+  const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
+  s.block_threads = rows * team.threads;
+  if (team.chunks * s.vector * bytes <= held_bytes)
+    s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);
+  if (team.threads > warp_threads) copy_in_bulk(s, k, device, inner, folded_axes);
+  for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
+  if (kept_axis >= 0) {
+    std::vector<Factor>& rows_axis = s.axes[static_cast<std::size_t>(kept_axis)];
+    rows_axis.push_back({Level::loop});
+    if (rows > 1) rows_axis.push_back({Level::block, rows});
+  }
+  std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
+  along.assign({{Level::loop, team.chunks}});
+  if (team.threads > warp_threads) along.push_back({Level::warp, team.threads / warp_threads});
+  along.push_back({Level::lane, std::min(team.threads, warp_threads)});
+  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  return s;
+}
+
+}  // namespace sinter::codegen
