@@ -140,6 +140,23 @@ TEST_CASE("long rows, of blocks and of clusters, spill nothing") {
   }
 }
 
+TEST_CASE("rows and across them: what threads carry along spills nothing") {
+  need_nvrtc();
+  for (const char* arch : {"sm_75", "sm_90a", "sm_120"}) {
+    Kernels all;
+    for (const char* dtype : {"f32", "bf16"})
+      for (const char* name : {"layernorm_backward", "rmsnorm_backward"})
+        for (const char* cols : {"200", "1000", "4096", "8192"})
+          all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}}, arch);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(all.titles[i]);
+      REQUIRE(reports[i].resources);
+      CHECK(reports[i].resources->spill_bytes == 0);
+    }
+  }
+}
+
 TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
   need_nvrtc();
   for (const std::string& arch : architectures())
