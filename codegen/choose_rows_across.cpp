@@ -10,10 +10,12 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int largest_team = 1024;
+constexpr int largest_team = 1024, large_team = 512;
 constexpr int shared_block = 256;     // threads of a block that several teams share
 constexpr int thread_registers = 64;  // of a thread, so that a multiprocessor has 1024
-constexpr int held_bytes = 128;       // of them, for a thread's part of a row and what it carries along
+// Of its registers, bytes for a thread's part of a row and what it carries along: where it can have no more
+// than those 64, where it can but slows nothing down if it takes more, and where it may take twice as many.
+constexpr int held_at_most = 96, held_bytes = 128, held_by_few = 256;
 constexpr int most_rows_at_once = 3;
 
 /// Bytes that a thread carries along for each element of a row.
@@ -24,13 +26,24 @@ int carried_bytes(const Kernel& k) {
   return bytes;
 }
 
-/// A team that has the whole row, with one vector to a thread if that is enough.
-Team team_across(std::int64_t length, int vector) {
+/// A team of at most so many threads that has the whole row, with one vector to a thread if that is enough.
+Team team_across(std::int64_t length, int vector, int most_threads) {
   const std::int64_t vectors = (length + vector - 1) / vector;
   const auto threads = static_cast<int>(std::min<std::uint64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(vectors)), static_cast<std::uint64_t>(largest_team)));
+      std::bit_ceil(static_cast<std::uint64_t>(vectors)), static_cast<std::uint64_t>(most_threads)));
   const std::int64_t chunks = (vectors + threads - 1) / threads;
   return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length};
+}
+
+/// The largest vectors with which a thread's part fits its registers.
+Team team_for_row(std::int64_t length, int& vector, int bytes) {
+  for (;; vector /= 2) {
+    const auto held = [&](const Team& team) { return team.chunks * vector * bytes; };
+    const Team team = team_across(length, vector, largest_team);
+    if (held(team) <= (team.threads > large_team ? held_at_most : held_bytes)) return team;
+    const Team fewer = team_across(length, vector, large_team);
+    if (vector == 1 || held(fewer) <= held_by_few) return fewer;
+  }
 }
 
 /// How many rows bulk copies can have on their way, and which loads they take over.
@@ -71,11 +84,7 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   s.vector = vector_elements(k, inner, device.vector_bytes);
   const int bytes = register_bytes(k) + carried_bytes(k);
   const std::int64_t length = k.row_length().value();
-  Team team = team_across(length, s.vector);
-  while (s.vector > 1 && team.chunks * s.vector * bytes > held_bytes) {
-    s.vector /= 2;
-    team = team_across(length, s.vector);
-  }
+  const Team team = team_for_row(length, s.vector, bytes);
   s.exact = team.exact;
   s.crossings = register_crossings(k, team, s.vector);
   const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;

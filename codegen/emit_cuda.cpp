@@ -43,9 +43,14 @@ void CudaEmitter::finish(KernelSource& source) {
   std::string text =
       fmt::format("namespace sinter {{\n\ntypedef {} index;\n\n", schedule_.wide_index ? "int64" : "int32");
   text += body_.param_struct() + "\n";
-  const std::string bounds = schedule_.least_blocks > 0
-                                 ? fmt::format("{}, {}", schedule_.block_threads, schedule_.least_blocks)
-                                 : std::to_string(schedule_.block_threads);
+  std::string bounds = std::to_string(schedule_.block_threads);
+  if (schedule_.least_blocks > 1) {
+    // With ONE_BLOCK defined the compiler is free to use more registers.
+    text +=
+        fmt::format("#ifdef ONE_BLOCK\n#define LEAST_BLOCKS 1\n#else\n#define LEAST_BLOCKS {}\n#endif\n\n",
+                    schedule_.least_blocks);
+    bounds += ", LEAST_BLOCKS";
+  }
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n", bounds,
                       k_.name);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";

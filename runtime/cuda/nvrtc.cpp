@@ -6,6 +6,7 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -68,7 +69,7 @@ namespace {
 /// ptxas spills a few registers where it then fits one more block into a multiprocessor, which does not pay
 /// for kernels that wait for memory; told that one block is enough, it uses those that are there. What spills
 /// more than these few is too large for any block, and would only take longer.
-constexpr const char* room_for_one_block = "--ptxas-options=--minnctapersm=1";
+constexpr std::array room_for_one_block{"--ptxas-options=--minnctapersm=1", "--define-macro=ONE_BLOCK"};
 constexpr int few_bytes = 128;
 
 constexpr int least_major = 12, least_minor = 8;
@@ -167,7 +168,7 @@ std::vector<std::string> Nvrtc::option_list() const {
 
 std::string Nvrtc::options() const {
   return fmt::format("{}, and where few registers spill {}", fmt::join(option_list(), " "),
-                     room_for_one_block);
+                     fmt::join(room_for_one_block, " "));
 }
 
 namespace {
@@ -247,7 +248,7 @@ CudaCode Nvrtc::compile(const std::string& kernel, const std::string& source, co
     return report ? report->spill_bytes : 0;
   };
   if (spills(first.made) == 0 || spills(first.made) > few_bytes) return std::move(first.made);
-  options.emplace_back(room_for_one_block);
+  options.insert(options.end(), room_for_one_block.begin(), room_for_one_block.end());
   Outcome second = run(kernel, source, code, options);
   return !second.made.image.empty() && spills(second.made) < spills(first.made) ? std::move(second.made)
                                                                                 : std::move(first.made);
