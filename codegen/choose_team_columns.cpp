@@ -1,60 +1,185 @@
-// Kernels on a GPU that fold outer axes while memory runs along a kept innermost one: the lanes of a warp
-// take neighbouring columns, so that each of their loads is one stretch of memory, and the warps of a block
-// share the elements of those columns.
+// Kernels on a GPU that fold outer axes while memory runs along a kept innermost one. Lanes take vectors of
+// neighbouring columns, so that each of their loads is one wide stretch of memory; the other threads of a
+// block take other elements of the same columns. Where columns are few, a warp spans several elements of
+// each; where they are short, a block spans more columns. Columns that are walked once are split over blocks
+// where there are fewer tiles of them than keep all processors busy.
+#include <algorithm>
+#include <bit>
+
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
 namespace {
+struct Shape {
+  int lanes = warp_threads;  // side by side, each with a vector of columns
+  int slots = 8;             // threads that share a column
+  int chunks = 8;            // elements that a thread takes of it at once
+  bool whole = false, exact = false;
+};
 
-/// Warps of a block, so few that what its threads exchange fits the shared memory that a kernel may declare.
-int most_warps(const Kernel& k) {
-  constexpr int most_bytes = 48 << 10;
-  int bytes = 0;  // of a thread
-  for (const KernelValue& v : k.values) {
-    if (v.kind != KernelValue::Kind::reduce) continue;
-    bytes += size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype) +
-             (v.finds_place() ? static_cast<int>(sizeof(std::int64_t)) : 0);
+/// What a thread holds for each column, in bytes: the states of one walk, and of all that share memory.
+struct StateBytes {
+  int of_walk = 0, of_all = 0;
+  bool sums = false, places = false;
+};
+
+StateBytes state_bytes(const Kernel& k, const Staging& staging) {
+  StateBytes bytes;
+  for (const Walk& w : staging.walks) {
+    int walk = 0;
+    for (int v : w.folds) {
+      const KernelValue& x = k.values[static_cast<std::size_t>(v)];
+      const DType t = k.values[static_cast<std::size_t>(x.operands[0])].dtype;
+      walk += std::max(4, size_of(t)) + (x.finds_place() ? 8 : 0);
+      bytes.sums |= x.op == ir::Op::sum && is_float(t);
+      bytes.places |= x.finds_place();
+    }
+    bytes.of_walk = std::max(bytes.of_walk, walk);
+    bytes.of_all += walk;
   }
-  int warps = 16;
-  while (warps > 1 && bytes * warps * warp_threads > most_bytes) warps /= 2;
-  return warps;
+  return bytes;
+}
+
+std::int64_t known(const ir::Dim& d, std::int64_t otherwise) {
+  return d.is_constant() ? d.value() : otherwise;
+}
+
+std::int64_t divided(std::int64_t n, std::int64_t by) {
+  return (n + by - 1) / by;
+}
+
+int power_above(std::int64_t n) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+}
+
+/// Lanes and slots for columns that are walked once.
+Shape for_one_walk(std::int64_t length, std::int64_t vectors, int lanes, int chunks, int threads) {
+  Shape s{lanes, threads / lanes, chunks};
+  const std::int64_t wanted = divided(length, chunks);
+  if (wanted > s.slots) return s;
+  s.whole = true;
+  s.slots = power_above(wanted);
+  s.lanes = std::min(threads / s.slots, std::max({lanes, power_above(vectors), warp_threads / s.slots}));
+  s.chunks = static_cast<int>(std::max<std::int64_t>(1, divided(length, s.slots)));
+  return s;
+}
+
+/// The same for columns that are walked again: kept in registers if they fit those of a block, for columns as
+/// wide as a stretch of memory should be, or half that or a quarter.
+Shape for_several_walks(const Kernel& k, std::int64_t length, std::int64_t vectors, int lanes, int vector,
+                        int chunks, int processors) {
+  constexpr int least_bytes = 32;  // of a stretch
+  const int bytes = register_bytes(k);
+  const auto wide = [&](int l) { return l * vector * bytes; };
+  for (int l = lanes; l >= 1 && (l == lanes || wide(l) >= least_bytes); l /= 2)
+    for (int threads : {256, 512, 1024}) {
+      const int slots = threads / l, most = (threads > 512 ? 128 : 256) / (vector * bytes);
+      if (length > std::int64_t{slots} * most) continue;
+      Shape s{l, power_above(divided(length, std::min(most, 8))), 1, true};
+      s.slots = std::min(s.slots, slots);
+      s.lanes =
+          std::min(std::max(256, threads) / s.slots,
+                   std::max({l, warp_threads / s.slots, std::min(power_above(vectors), 256 / s.slots)}));
+      s.chunks = static_cast<int>(std::max<std::int64_t>(1, divided(length, s.slots)));
+      return s;
+    }
+  // Read again from memory, in tiles so narrow that all processors have some.
+  int l = lanes;
+  while (l > 1 && wide(l / 2) >= least_bytes && divided(vectors, l) < 2 * processors) l /= 2;
+  return {l, 512 / l, std::min(chunks, 8)};
 }
 
 }  // namespace
 
-std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription&, std::string& why) {
-  constexpr std::int64_t least_columns = 8;  // fewer leave most lanes idle
+std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription& device,
+                                            std::string& why) {
+  constexpr int most_shared = 48 << 10;     // bytes that a kernel may declare
+  constexpr int most_state_registers = 64;  // of a thread
+  constexpr int processor_threads = 2048;   // that a processor should have
   if (k.fixed_fold_order) {
     why = "team columns: the order of folds is fixed";
     return std::nullopt;
   }
-  const bool keeps_innermost = !k.axes.empty() && !k.axes.back().reduced;
   const int columns = static_cast<int>(k.axes.size()) - 1;
-  if (!keeps_innermost || !runs_along(k, columns) ||
-      (k.axes.back().extent.is_constant() && k.axes.back().extent.value() < least_columns)) {
+  if (k.axes.empty() || k.axes.back().reduced || !runs_along(k, columns)) {
     why = "team columns: memory does not run along a kept innermost axis";
     return std::nullopt;
   }
   int inner = -1;
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     if (k.axes[i].reduced) inner = static_cast<int>(i);
+  const Staging staging = stage(k, [](int) { return false; });
+  const StateBytes states = state_bytes(k, staging);
+  const bool one_walk = staging.walks.size() == 1;
+  constexpr std::int64_t unknown = std::int64_t{1} << 40;
+  const std::int64_t length = known(k.row_length(), unknown);
+
   Schedule s;
   s.chooser = "team columns";
-  Team team = team_for(k.row_length(), 1, register_bytes(k), most_warps(k));
-  if (!team.whole) team.chunks = 8;
-  s.exact = team.exact;
-  if (!team.whole) s.joined = joinable(k);
-  s.crossings = register_crossings(k, team, 1, s.joined);
-  s.block_threads = warp_threads * team.threads;
+  s.columns = true;
+  s.vector = vector_elements(k, columns, device.vector_bytes);
+  const auto state_registers = [&] { return s.vector * states.of_walk / 4 * (states.sums ? 2 : 1); };
+  while (s.vector > 1 && state_registers() > most_state_registers) s.vector /= 2;
+  // A thread with much to hold does better with more loads of its own than with more threads beside it.
+  const bool heavy = states.places || state_registers() > most_state_registers / 4;
+  const int threads = heavy ? 256 : 512, chunk_bytes = heavy ? 128 : 64;
+  const int loaded = register_bytes(k) * s.vector;
+  // What many folds compute from what is loaded needs registers, too.
+  const int few = std::max(1, 128 / (s.vector * std::max(1, states.of_walk / 4)));
+  const auto chunks_of = [&](int bytes) { return std::clamp(bytes / loaded, 1, std::min(16, few)); };
+  const int chunks = chunks_of(chunk_bytes);
+  const std::int64_t across = known(k.axes.back().extent, unknown) / s.vector;
+  const std::int64_t vectors = std::max<std::int64_t>(1, known(k.rows(), unknown) / s.vector);
+  const int lanes = std::min<int>(warp_threads, power_above(std::min<std::int64_t>(across, warp_threads)));
+  const std::int64_t blocks = std::int64_t{device.processors} * (processor_threads / threads);
+  Shape shape;
+  if (one_walk) {
+    constexpr int short_threads = 256, short_bytes = 128;  // of columns that are taken whole
+    shape = for_one_walk(length, vectors, lanes, chunks_of(short_bytes), short_threads);
+    if (!shape.whole) shape = {lanes, threads / lanes, chunks};
+  } else {
+    shape = for_several_walks(k, length, vectors, lanes, s.vector, chunks, device.processors);
+  }
+  // Rather narrower tiles than that a tile's last block has to join what very many others have left.
+  while (one_walk && !shape.whole && shape.lanes > 8 &&
+         blocks / divided(vectors, shape.lanes) > std::int64_t{4} * shape.slots)
+    shape = {shape.lanes / 2, shape.slots * 2, shape.chunks};
+  const auto shared = [&] {
+    const int group = std::max(shape.lanes, warp_threads), groups = shape.lanes * shape.slots / group;
+    return groups > 1 ? groups * shape.lanes * s.vector * states.of_all : 0;
+  };
+  while (shape.slots > 1 && shared() > most_shared) {
+    shape.slots /= 2;
+    shape.chunks = std::min(shape.chunks, chunks);
+    shape.whole = shape.whole && std::int64_t{shape.slots} * shape.chunks >= length;
+  }
+  s.exact = shape.whole && std::int64_t{shape.slots} * shape.chunks == length;
+  if (shape.whole && !one_walk)
+    s.crossings = register_crossings(k, {shape.lanes * shape.slots, shape.chunks, true}, s.vector);
+  s.block_threads = shape.lanes * shape.slots;
+
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
-  s.axes.back().push_back({Level::lane, warp_threads});
+  const auto add_threads = [](std::vector<Factor>& along, int count, int lanes_left) {
+    const int in_warp = std::min(count, lanes_left);
+    if (count > in_warp) along.push_back({Level::warp, count / in_warp});
+    if (in_warp > 1) along.push_back({Level::lane, in_warp});
+  };
+  add_threads(s.axes.back(), shape.lanes, warp_threads);
+  if (s.vector > 1) s.axes.back().push_back({Level::vector, s.vector});
   if (inner < 0) return s;
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
-  if (team.whole) along.clear();
-  along.push_back({Level::loop, team.chunks});
-  along.push_back({Level::warp, team.threads});
+  if (shape.whole) along.clear();
+  const std::int64_t tiles = divided(vectors, shape.lanes);
+  if (one_walk && !shape.whole && length != unknown && k.rows().is_constant() && tiles > 0) {
+    const std::int64_t steps = divided(length, std::int64_t{shape.slots} * shape.chunks);
+    const std::int64_t wanted = std::min(blocks / tiles, steps / 2);
+    if (const int pieces = pieces_for(length, std::max<std::int64_t>(1, wanted), shape.slots); pieces > 1)
+      along.insert(along.begin(), {Level::grid, pieces});
+  }
+  along.push_back({Level::loop, shape.chunks});
+  add_threads(along, shape.slots, std::max(1, warp_threads / shape.lanes));
   return s;
 }
 

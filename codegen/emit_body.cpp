@@ -57,6 +57,16 @@ std::string BodyPrinter::phase() {
   return "phase";
 }
 
+std::string BodyPrinter::scratch(const std::string& name, const std::string& type, int array) {
+  KernelParam p;
+  p.kind = KernelParam::Kind::scratch;
+  p.name = name;
+  p.type = type;
+  p.buffer = array;
+  params_.push_back(std::move(p));
+  return name;
+}
+
 std::string BodyPrinter::value_name(int value) {
   return fmt::format("v{}", value);
 }
@@ -238,8 +248,9 @@ void BodyPrinter::declare(int value, const Load& load) {
 int BodyPrinter::lay_out(int index_bytes) {
   int offset = 0;
   for (KernelParam& p : params_) {
-    const bool pointer_or_phase = p.kind == KernelParam::Kind::buffer || p.kind == KernelParam::Kind::phase;
-    const int size = pointer_or_phase                      ? 8
+    const bool is_wide = p.kind == KernelParam::Kind::buffer || p.kind == KernelParam::Kind::phase ||
+                         p.kind == KernelParam::Kind::scratch;
+    const int size = is_wide                               ? 8
                      : p.kind == KernelParam::Kind::length ? index_bytes
                                                            : size_of(p.literal.dtype);
     offset = (offset + size - 1) / size * size;
@@ -253,6 +264,7 @@ namespace {
 std::string param_type(const Kernel& k, const KernelParam& p) {
   if (p.kind == KernelParam::Kind::length) return "index ";
   if (p.kind == KernelParam::Kind::phase) return "int64 ";
+  if (p.kind == KernelParam::Kind::scratch) return p.type + "* ";
   if (p.kind == KernelParam::Kind::literal) return type_name(p.literal.dtype) + " ";
   const KernelBuffer& b = k.buffers[static_cast<std::size_t>(p.buffer)];
   return fmt::format("{}{}* ", b.written ? "" : "const ", stored_type_name(b.dtype));
@@ -268,9 +280,11 @@ std::string BodyPrinter::param_struct() const {
 std::vector<std::string> BodyPrinter::param_locals() const {
   std::vector<std::string> locals;
   for (const KernelParam& p : params_) {
-    const bool pointer = p.kind == KernelParam::Kind::buffer;
-    locals.push_back(pointer ? fmt::format("{}__restrict {} = p.{};", param_type(kernel_, p), p.name, p.name)
-                             : fmt::format("const {}{} = p.{};", param_type(kernel_, p), p.name, p.name));
+    // What other blocks write is no const, nor restricted to one name.
+    const char* before =
+        p.kind == KernelParam::Kind::buffer || p.kind == KernelParam::Kind::scratch ? "" : "const ";
+    const char* after = p.kind == KernelParam::Kind::buffer ? "__restrict " : "";
+    locals.push_back(fmt::format("{}{}{}{} = p.{};", before, param_type(kernel_, p), after, p.name, p.name));
   }
   return locals;
 }

@@ -34,6 +34,8 @@ class BodyPrinter {
   std::string buffer(int number) const;
   std::string length(const ir::Dim& d, const std::string& name);
   std::string phase();
+  /// The address of the scratch array of that number, with elements of this C type.
+  std::string scratch(const std::string& name, const std::string& type, int array);
 
   /// An index expression; `where` names the place it stands at, so that its parameters are made once. Under a
   /// guard computed values fit an index; the guard itself sees them as the 64-bit numbers they are.

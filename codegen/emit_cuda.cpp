@@ -15,14 +15,17 @@ CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& targe
     : k_(k), schedule_(s), target_(target), body_(k, lines_), vector_(s.vector), in_row_(k.varies_in_row()) {
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     (k.axes[i].reduced ? reduced_axes_ : kept_axes_).push_back(static_cast<int>(i));
-  const std::vector<int>& walked = k.has_reduction() ? reduced_axes_ : kept_axes_;
+  lanes_ = s.columns ? 1 : 0;
+  const std::vector<int>& walked = k.has_reduction() && !s.columns ? reduced_axes_ : kept_axes_;
   if (!walked.empty()) inner_ = walked.back();
 }
 
 KernelSource CudaEmitter::run() {
   KernelSource source;
   lines_.indent();
-  if (k_.has_reduction())
+  if (lanes_ > 0)
+    print_columns(source);
+  else if (k_.has_reduction())
     print_rows(source);
   else if (!schedule_.tiles.empty())
     print_tiles(source);
@@ -125,12 +128,14 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       lines_.add(fmt::format("vec<{}, {}> y{};", stored_type(s), vector_, s));
     }
   restore_shared(w);
-  if (vector_ > 1) {
+  const bool each_element = vector_ > 1 || lanes_ > 0;
+  if (each_element) {
     lines_.add(fmt::format("const index first = i{};", inner_));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
     lines_.add(fmt::format("const index i{} = first + k;", inner_));
   }
+  if (lanes_ > 0) name_column_values(w);
   const auto part = [&](int v) {
     return fmt::format("{}.at[{}]", vector_of(w, v, at), vector_ > 1 ? "k" : "0");
   };
@@ -151,14 +156,14 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     if (std::ranges::find(wide, s) != wide.end())
       lines_.add(fmt::format("y{}.at[k] = v{};", s, k_.stores[static_cast<std::size_t>(s)].value));
     else
-      store(s, rows_ > 1 ? "if (live) " : "");
+      store(s, if_live_);
   }
   each();
-  if (vector_ > 1) lines_.close();
+  if (each_element) lines_.close();
   save_shared(w, at);
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
-    lines_.add(fmt::format("{}{}<{}>({} + {}, y{});", rows_ > 1 ? "if (live) " : "",
+    lines_.add(fmt::format("{}{}<{}>({} + {}, y{});", if_live_,
                            schedule_.streaming ? "store_streaming" : "store_vec", store_access(s),
                            body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
   }

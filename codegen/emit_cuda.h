@@ -1,7 +1,8 @@
 // The printer of the CUDA C++ dialect; codegen/emit_cuda.cpp has kernels and what a thread does with its
 // elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_shared.cpp those that lie in shared
-// memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_across.cpp loops over rows that fold
-// across them.
+// memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_columns.cpp rows that lie side by
+// side, codegen/emit_cuda_split.cpp those that several blocks share, codegen/emit_cuda_across.cpp loops over
+// rows that fold across them.
 #pragma once
 
 #include "codegen/emit_body.h"
@@ -122,7 +123,30 @@ class CudaEmitter {
   void exchange_rows(const std::vector<int>& folds);
   void exchange_warps(const std::vector<int>& folds);
   void exchange_cluster(const std::vector<int>& folds);
+
+  // emit_cuda_columns.cpp
+  void print_columns(KernelSource& source);
+  void column_values(const std::vector<int>& values);
+  void name_column_values(const Walk& walk);
+  void print_column_walk(const Walk& walk);
+  void open_column_chunk();
+  void open_columns();
+  void name_states(const std::vector<int>& folds, const std::string& state);
+  void declare_states(const std::vector<int>& folds, const std::string& state);
+  void reset_states(const std::vector<int>& folds, const std::string& state);
+  void merge_states(const std::vector<int>& folds, const std::string& into, const std::string& from);
+  std::vector<std::string> sum_levels() const;
+  void carry_columns(const std::vector<int>& sums, const std::vector<std::string>& levels);
   void exchange_columns(const std::vector<int>& folds);
+
+  // emit_cuda_split.cpp
+  void place_piece(KernelSource& source, std::int64_t pieces, const ir::Dim& tiles, int multiple_of);
+  void place_split_rows(KernelSource& source, const Staging& staging, std::int64_t pieces);
+  void declare_pieces(KernelSource& source, const std::vector<int>& folds, const ir::Dim& states,
+                      const ir::Dim& counters);
+  void exchange_pieces(const std::vector<int>& folds);
+  std::string state_place(const std::string& piece) const;
+  int stored_bytes(const FoldPart& p) const;
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
   bool is_kept(int v) const;
@@ -139,10 +163,14 @@ class CudaEmitter {
   int vector_ = 1;  // elements of a vector
   // Of rows: threads that share one, rows of a block, vectors that a thread takes before the next loop.
   int team_ = 1, rows_ = 1, chunks_ = 1;
-  ir::Dim parts_;                // of what is folded across rows: teams in all
-  bool lanes_are_rows_ = false;  // a team's threads are in different warps, and a warp's in different teams
-  bool whole_rows_ = true;       // a row is no longer than what its threads take at once
+  ir::Dim parts_;           // of what is folded across rows: teams in all
+  int lanes_ = 0;           // of columns: threads side by side, each with a vector of them; 0 for rows
+  bool whole_rows_ = true;  // a row is no longer than what its threads take at once
   std::string row_length_;
+  std::string walk_begin_ = "0", walk_end_;  // of a long row: the elements that the block takes
+  std::string pieces_;                       // how many blocks share a row; empty for one
+  std::int64_t piece_ = 0;                   // elements that each of those takes
+  std::string if_live_;                      // what stores stand under
   std::vector<bool> in_row_;
   std::vector<int> divisors_;  // values whose reciprocals are declared
   // Of rows in shared memory, which one block or a cluster shares.

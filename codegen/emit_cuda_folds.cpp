@@ -45,7 +45,13 @@ void CudaEmitter::declare_fold(int v, const std::string& state) {
 }
 
 void CudaEmitter::accumulate(int v, const std::string& state, const std::string& place) {
-  join(v, state, fmt::format("v{}", value(v).operands[0]), place);
+  const std::string a = fmt::format("{}{}", state, v), b = fmt::format("v{}", value(v).operands[0]);
+  if (!finds_place(v)) return join(v, state, b, place);
+  // A thread's elements come in order, so that one before is not looked for.
+  lines_.add(
+      fmt::format("const bool take{0} = {1}_exceeds({2}, {3}) || {3}_at < 0;", v, name(value(v).op), b, a));
+  lines_.add(fmt::format("{0} = take{1} ? {2} : {0};", a, v, b));
+  lines_.add(fmt::format("{0}_at = take{1} ? {2} : {0}_at;", a, v, place));
 }
 
 void CudaEmitter::merge(int v, const std::string& into, const std::string& from) {
@@ -104,10 +110,13 @@ void CudaEmitter::butterfly_alone(int v, int from) {
 
 /// Every thread of the team gets the row's results.
 void CudaEmitter::exchange(const std::vector<int>& folds) {
-  if (lanes_are_rows_)
+  if (!pieces_.empty())
+    exchange_pieces(folds);
+  else if (lanes_ > 0)
     exchange_columns(folds);
   else
     exchange_rows(folds);
+  if (lanes_ > 0) return;
   const auto declare = [&](int v) {
     lines_.add(fmt::format("const {} v{} = fold{}{};", type_name(value(v).dtype), v, v,
                            finds_place(v) ? "_at" : ""));
@@ -160,27 +169,6 @@ void CudaEmitter::exchange_cluster(const std::vector<int>& folds) {
     lines_.add(fmt::format("fold{} = {};", p.name,
                            from_stored(p, fmt::format("blocks{}[t % {}]", p.name, cluster_))));
   for (int v : folds) butterfly(v, cluster_ / 2);
-}
-
-/// The same where a team has one thread in each warp.
-void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
-  if (team_ <= 1 || folds.empty()) return;
-  const std::vector<FoldPart> all = parts(folds);
-  for (const FoldPart& p : all) {
-    lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, team_ * warp));
-    lines_.add(fmt::format("shared{0}[threadIdx.x] = fold{0};", p.name));
-  }
-  lines_.add("sync_block();");
-  for (const FoldPart& p : all)
-    lines_.add(fmt::format("fold{} = {};", p.name,
-                           from_stored(p, fmt::format("shared{}[threadIdx.x % {}]", p.name, warp))));
-  lines_.open(
-      fmt::format("for (int at = (int)threadIdx.x % {0} + {0}; at < {1}; at += {0}) {{", warp, team_ * warp));
-  for (const FoldPart& p : all)
-    lines_.add(fmt::format("const {} other{} = {};", p.type, p.name,
-                           from_stored(p, fmt::format("shared{}[at]", p.name))));
-  for (int v : folds) merge(v, "fold", "other");
-  lines_.close();
 }
 
 }  // namespace sinter::codegen

@@ -28,21 +28,21 @@ void CudaEmitter::place_thread(const std::string& first) {
     return;
   }
   const std::string rows = body_.length(k_.rows(), "n_rows");
-  const int apart = lanes_are_rows_ ? warp : team_;
-  lines_.add(fmt::format("const index place = {} + (index)(threadIdx.x {} {});", first,
-                         lanes_are_rows_ ? "%" : "/", apart));
+  if_live_ = "if (live) ";
+  lines_.add(fmt::format("const index place = {} + (index)(threadIdx.x / {});", first, team_));
   lines_.add(fmt::format("const bool live = place < {};", rows));
   lines_.add(fmt::format("const index u = live ? place : {} - 1;", rows));
-  lines_.add(fmt::format("const int t = (int)threadIdx.x {} {};", lanes_are_rows_ ? "/" : "%", apart));
+  lines_.add(fmt::format("const int t = (int)threadIdx.x % {};", team_));
 }
 
 void CudaEmitter::print_rows(KernelSource& source) {
+  std::int64_t pieces = 1;
   for (std::size_t i = 0; i < k_.axes.size(); ++i)
     for (const Factor& f : schedule_.axes[i]) {
       const bool across = f.level == Level::warp || f.level == Level::lane;
       if (f.level == Level::cluster) cluster_ = f.size;
       if (across && k_.axes[i].reduced) team_ *= f.size;
-      if (across && !k_.axes[i].reduced) lanes_are_rows_ = true;
+      if (f.level == Level::grid && k_.axes[i].reduced) pieces = f.size;
       if (f.level == Level::loop && static_cast<int>(i) == inner_) {
         if (f.size == 0) whole_rows_ = false;
         if (f.size != 0) chunks_ = f.size;
@@ -60,16 +60,17 @@ void CudaEmitter::print_rows(KernelSource& source) {
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
+  walk_end_ = row_length_;
   shared_rows_ = lies_in_shared_memory(schedule_);
-  if (shared_rows_) {
+  if (shared_rows_)
     place_block(source);
-  } else {
-    if (across)
-      open_rows(source, staging);
-    else
-      place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
-    body_.decode("u", kept_axes_);
-  }
+  else if (across)
+    open_rows(source, staging);
+  else if (pieces > 1)
+    place_split_rows(source, staging, pieces);
+  else
+    place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
+  if (!shared_rows_) body_.decode("u", kept_axes_);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
     for (int v : w->row_values) declare_row_value(v);
@@ -137,7 +138,7 @@ void CudaEmitter::open_chunk() {
   }
   lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
                          vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
-  lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", row_length_));
+  lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", walk_end_));
   body_.decode("f", reduced_axes_);
 }
 
@@ -214,7 +215,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
         if (adds_rounded(v)) declare_fold(v, level);
   }
   if (!whole_rows_) {
-    lines_.open(fmt::format("for (index begin = 0; begin < {}; begin += {}) {{", row_length_,
+    lines_.open(fmt::format("for (index begin = {}; begin < {}; begin += {}) {{", walk_begin_, walk_end_,
                             team_ * chunks_ * vector_));
     for (int v : others) declare_fold(v, "part");
     for (int v : leaders) lines_.add(fmt::format("const {0} before{1} = fold{1};", type_name(folded(v)), v));

@@ -71,7 +71,8 @@ struct KernelValue {
   Guard range;
   ir::Dim length;
   ir::Scalar literal;
-  Join join;  // reduce
+  Join join;       // reduce
+  ir::Value node;  // reduce: of the graph
 
   /// Whether a reduction reports a place, as argmax does, and so folds values with their places.
   bool finds_place() const {

@@ -232,6 +232,7 @@ class Lowering {
                  : folded;
     KernelValue v;
     v.kind = Kind::reduce;
+    v.node = x.node;
     v.op = op;
     v.dtype = g_.dtype(x.node);
     v.operands = {folded};

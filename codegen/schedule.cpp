@@ -123,8 +123,8 @@ Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
   constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
-  constexpr std::array on_gpu{choose_rows_across,  choose_tiles,       choose_pointwise,
-                              choose_team_columns, choose_shared_rows, choose_team_rows};
+  constexpr std::array on_gpu{choose_rows_across, choose_tiles,       choose_pointwise, choose_team_columns,
+                              choose_split_rows,  choose_shared_rows, choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
   const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
   for (const Chooser choose : choosers) {

@@ -47,6 +47,7 @@ struct Schedule {
   std::vector<int> joined;   // reductions folded along with their leaders; see merge_reductions.h
   int block_threads = 1;     // threads of a block that work together; 1 on the CPU
   int vector = 1;            // elements of the innermost axis that a thread handles at once
+  bool columns = false;      // rows lie side by side, and vectors run along them
   bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
   int pieces = 1;            // of each bulk copy: the first are folded while others come
@@ -84,6 +85,8 @@ std::optional<Schedule> choose_team_rows(const Kernel& kernel, const DeviceDescr
                                          std::string& why);
 std::optional<Schedule> choose_shared_rows(const Kernel& kernel, const DeviceDescription& device,
                                            std::string& why);
+std::optional<Schedule> choose_split_rows(const Kernel& kernel, const DeviceDescription& device,
+                                          std::string& why);
 std::optional<Schedule> choose_team_columns(const Kernel& kernel, const DeviceDescription& device,
                                             std::string& why);
 std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device,

@@ -140,6 +140,15 @@ class Stager {
     for (std::size_t i = 0; i < k_.values.size(); ++i)
       if (k_.values[i].across) place(k_.values[i].operands[0], &Walk::across, static_cast<int>(i));
     if (roots.empty()) return;
+    // No walk more than the folds need where no store needs a fold.
+    const auto folds_below = [&](int v) { return depth_[static_cast<std::size_t>(v)]; };
+    if (!s.walks.empty() && last.across.empty() && std::ranges::none_of(roots, folds_below)) {
+      Walk& first = s.walks.front();
+      first.stores.insert(first.stores.end(), last.stores.begin(), last.stores.end());
+      std::ranges::sort(first.stores);
+      computed_before_.clear();
+      return demand(first, roots);
+    }
     demand(last, roots);
     s.walks.push_back(std::move(last));
   }
@@ -176,6 +185,14 @@ class Stager {
 
 Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep, const std::vector<int>& joined) {
   return Stager(kernel, keep, joined).run();
+}
+
+std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& joined) {
+  std::vector<Walk> walks = stage(
+                                kernel, [](int) { return false; }, joined)
+                                .walks;
+  std::erase_if(walks, [](const Walk& w) { return w.continues; });
+  return walks;
 }
 
 std::vector<int> joinable(const Kernel& kernel) {

@@ -35,6 +35,9 @@ struct Staging {
 Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep,
               const std::vector<int>& joined = {});
 
+/// The walks but for those that continue others, where nothing is kept.
+std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& joined);
+
 /// The reductions that can be folded along with others.
 std::vector<int> joinable(const Kernel& kernel);
 

@@ -94,6 +94,16 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length.value()};
 }
 
+std::int64_t piece_length(std::int64_t length, std::int64_t pieces, std::int64_t multiple_of) {
+  const auto divided = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+  return divided(divided(length, pieces), multiple_of) * multiple_of;
+}
+
+int pieces_for(std::int64_t length, std::int64_t wanted, std::int64_t multiple_of) {
+  const std::int64_t piece = piece_length(length, wanted, multiple_of);
+  return static_cast<int>((length + piece - 1) / piece);
+}
+
 int register_bytes(const Kernel& k) {
   return std::max({1, loaded_bytes(k), choose_kept(k, 0).bytes});
 }

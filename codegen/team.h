@@ -18,6 +18,13 @@ struct Team {
 /// thread takes, at `bytes` for an element, fits its registers.
 Team team_for(const ir::Dim& length, int vector, int bytes, int largest);
 
+/// Elements of each of so many pieces of a row that is split over blocks: a multiple of `multiple_of`. The
+/// last piece may have fewer.
+std::int64_t piece_length(std::int64_t length, std::int64_t pieces, std::int64_t multiple_of);
+
+/// So many pieces as `wanted`, or a few less, so that none is empty.
+int pieces_for(std::int64_t length, std::int64_t wanted, std::int64_t multiple_of);
+
 /// Bytes of registers that an element of a row takes at least: what one walk loads, or what is kept.
 int register_bytes(const Kernel& kernel);
 

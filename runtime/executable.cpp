@@ -122,9 +122,7 @@ Executable::Step Executable::kernel_step(const PlannedKernel& planned, std::size
   step.launch.shared_bytes = source.shared_bytes;
   step.launch.cluster = source.cluster;
   step.launch.grain = grain_of(step.launch.units, source.unit_elements.value());
-  for (const codegen::ScratchArray& array : source.scratch)
-    step.launch.scratch_bytes +=
-        static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
+  place_scratch(source, step.launch);
   step.launch.shared_scratch = source.shared_scratch;
   step.launch.phases = source.phases;
   return step;

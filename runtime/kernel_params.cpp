@@ -23,4 +23,24 @@ std::vector<std::byte> constant_params(const codegen::KernelSource& source) {
   return block;
 }
 
+void place_scratch(const codegen::KernelSource& source, KernelLaunch& launch) {
+  std::vector<std::size_t> places;
+  for (const codegen::ScratchArray& array : source.scratch) {
+    std::size_t& bytes = array.counters ? launch.counter_bytes : launch.scratch_bytes;
+    places.push_back(bytes);
+    bytes += static_cast<std::size_t>((array.elements.value() * array.element_bytes + 63) / 64 * 64);
+  }
+  for (const codegen::KernelParam& p : source.params)
+    if (p.kind == codegen::KernelParam::Kind::scratch) {
+      const auto array = static_cast<std::size_t>(p.buffer);
+      launch.scratch.push_back({p.offset, places[array], source.scratch[array].counters});
+    }
+}
+
+void put_scratch(const KernelLaunch& launch, std::span<std::byte> params, std::byte* working,
+                 std::byte* counters) {
+  for (const ScratchPointer& p : launch.scratch)
+    put_param(params, p.offset, (p.counters ? counters : working) + p.at);
+}
+
 }  // namespace sinter::runtime

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "codegen/source.h"
+#include "runtime/steps.h"
 
 namespace sinter::runtime {
 
@@ -14,8 +16,15 @@ namespace sinter::runtime {
 std::vector<std::byte> constant_params(const codegen::KernelSource& source);
 
 template <class T>
-void put_param(std::vector<std::byte>& block, int offset, T value) {
+void put_param(std::span<std::byte> block, int offset, T value) {
   std::memcpy(block.data() + offset, &value, sizeof(T));
 }
+
+/// Where in working memory, or among the counters, the kernel's arrays lie, and which parameters say so.
+void place_scratch(const codegen::KernelSource& source, KernelLaunch& launch);
+
+/// Puts the addresses of the arrays into the block.
+void put_scratch(const KernelLaunch& launch, std::span<std::byte> params, std::byte* working,
+                 std::byte* counters);
 
 }  // namespace sinter::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/cut_groups.h"
 #include "codegen/merge_reductions.h"
 #include "codegen/split_across.h"
 #include "ir/base/check.h"
@@ -30,6 +31,20 @@ passes::ProductLibrary product_library(const ProgramOptions& options) {
 Program::Program() : impl_(std::make_unique<Impl>()) {}
 Program::~Program() = default;
 
+void Program::Impl::store_outputs() {
+  for (const passes::Group& group : partition.groups)
+    for (Value v : group.outputs) views[v.id] = ir::View{v, 0, ir::contiguous_strides(optimized.shape(v))};
+}
+
+codegen::Kernel Program::Impl::lower(const passes::Group& group) const {
+  codegen::Kernel kernel = codegen::lower(optimized, group, views, forms);
+  kernel.fixed_fold_order = options.numerics == Numerics::strict;
+  for (codegen::KernelBuffer& b : kernel.buffers)
+    for (std::size_t i = 0; i < options.layouts.size(); ++i)
+      if (optimized.inputs()[i] == b.value) b.alignment = options.layouts[i].alignment;
+  return kernel;
+}
+
 std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions options) {
   std::shared_ptr<Program> program(new Program);
   Impl& p = *program->impl_;
@@ -44,10 +59,9 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
   p.partition = passes::fuse(p.optimized, context.inputs, context.library, {gpu && any_order});
-  // A stored movement is memory of its own from here on.
-  for (const passes::Group& group : p.partition.groups)
-    for (Value v : group.outputs)
-      p.views[v.id] = ir::View{v, 0, ir::contiguous_strides(p.optimized.shape(v))};
+  p.forms = gpu ? passes::math_forms(p.optimized, p.options.numerics) : std::vector<passes::MathForm>{};
+  p.store_outputs();
+  if (gpu) p.cut_groups();
   p.generate();
   if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
   if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
@@ -66,11 +80,19 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   return program;
 }
 
+void Program::Impl::cut_groups() {
+  const codegen::DeviceDescription& device = codegen::describe(options.target);
+  partition = codegen::cut_groups(optimized, std::move(partition), views, [&](const passes::Group& group) {
+    codegen::Kernel kernel = lower(group);
+    if (kernel.folds_across()) return codegen::Cut{};
+    if (!kernel.fixed_fold_order) codegen::merge_reductions(kernel);
+    return codegen::cut_of(kernel, codegen::choose_schedule(kernel, device), device);
+  });
+  store_outputs();
+}
+
 void Program::Impl::generate() {
   const codegen::DeviceDescription& device = codegen::describe(options.target);
-  std::vector<passes::MathForm> forms;
-  if (options.target.backend == codegen::Backend::cuda)
-    forms = passes::math_forms(optimized, options.numerics);
   const auto add = [&](codegen::Kernel kernel) {
     if (options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order)
       codegen::merge_reductions(kernel);
@@ -81,11 +103,7 @@ void Program::Impl::generate() {
   for (const passes::Group& group : partition.groups) {
     kernels_of.emplace_back();
     if (group.kind == passes::GroupKind::gemm) continue;
-    codegen::Kernel kernel = codegen::lower(optimized, group, views, forms);
-    kernel.fixed_fold_order = options.numerics == Numerics::strict;
-    for (codegen::KernelBuffer& b : kernel.buffers)
-      for (std::size_t i = 0; i < options.layouts.size(); ++i)
-        if (optimized.inputs()[i] == b.value) b.alignment = options.layouts[i].alignment;
+    codegen::Kernel kernel = lower(group);
     if (!kernel.folds_across()) {
       add(std::move(kernel));
       continue;

@@ -15,6 +15,7 @@ struct Program::Impl {
   ir::Graph captured, optimized;
   ProgramOptions options;
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
+  std::vector<passes::MathForm> forms;         // of them; none on the CPU
   passes::Partition partition;
   std::vector<codegen::Kernel> kernels;                 // of the groups, in the order in which they run
   std::vector<codegen::KernelSource> sources;           // of the kernels
@@ -23,6 +24,11 @@ struct Program::Impl {
   const char* range = "";                               // its name for profilers
   std::unique_ptr<Executable> executable;               // none while lengths have no values
 
+  /// What groups store is memory of its own, a movement too.
+  void store_outputs();
+  codegen::Kernel lower(const passes::Group& group) const;
+  /// Cuts groups that would leave processors idle.
+  void cut_groups();
   /// Kernels and sources of the partition's groups.
   void generate();
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/cuda/stream_scratch.h"
 #include "runtime/stream.h"
 
 namespace sinter::runtime::cuda {
@@ -53,7 +54,7 @@ class CudaStream final : public Stream {
  public:
   /// `id` is what cudaStreamGetId says, which is never used again, unlike handles.
   CudaStream(CudaDevice& device, cudaStream_t handle, unsigned long long id)
-      : device_(device), handle_(handle), id_(id) {}
+      : device_(device), handle_(handle), id_(id), scratch_(device, handle) {}
 
   std::unique_ptr<Mark> mark() override;
   void follow(Stream& other) override;
@@ -61,6 +62,7 @@ class CudaStream final : public Stream {
   cudaStream_t handle() const { return handle_; }
   unsigned long long id() const { return id_; }
   CudaDevice& device() const { return device_; }
+  StreamScratch& scratch() { return scratch_; }
 
   // A stream of the user's is open while scopes use it.
   void open();
@@ -76,6 +78,7 @@ class CudaStream final : public Stream {
   int scopes_ = 0;
   bool was_closed_ = false;             // with no scope the handle may be gone
   std::shared_ptr<const Event> ended_;  // the end of what was started; none when it has run
+  StreamScratch scratch_;
 };
 
 }  // namespace sinter::runtime::cuda

@@ -7,6 +7,7 @@
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/cuda_matmul.h"
+#include "runtime/kernel_params.h"
 #include "runtime/steps.h"
 
 namespace sinter::runtime::cuda {
@@ -94,8 +95,13 @@ void CudaDevice::check_kernel(const KernelLaunch& launch, const LoadedKernel& ke
 
 void CudaDevice::run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
                             std::span<std::byte> params) {
-  SINTER_ASSERT(launch.phases == 1 && launch.scratch_bytes == 0, "CUDA kernels have one phase");
+  SINTER_ASSERT(launch.phases == 1, "CUDA kernels have one phase");
   const DeviceScope scope(*this);
+  if (!launch.scratch.empty()) {
+    const StreamScratch::Memory memory =
+        static_cast<CudaStream&>(*stream()).scratch().get(launch.scratch_bytes, launch.counter_bytes);
+    put_scratch(launch, params, memory.working, memory.counters);
+  }
   const Range range(launch.name);
   void* arguments[] = {params.data()};
   note_launch(launch.name);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "codegen/team.h"
 #include "ir/bind.h"
 #include "sinter/error.h"
 #include "tests/catch.h"
@@ -137,8 +138,56 @@ TEST_CASE("on a GPU teams of threads take rows, and threads neighbouring vectors
   CHECK(rows("f32[M, 16380]") == "team rows: i0: grid; i1: loop 4, warp 32, lane 32, vector 4");
   CHECK(rows("f32[M, 65536]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4");
   CHECK(rows("f32[M, N]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32");
-  CHECK(scheduled(h100, "%x: f32[4096, 64])", "return sum(%x, axes=[0])") ==
-        "team columns: i0: loop, loop 8, warp 16; i1: grid, lane 32");
+}
+
+TEST_CASE("on a GPU lanes take vectors of neighbouring columns, and blocks share long ones") {
+  const auto columns = [](const std::string& shape) {
+    return scheduled(h100, "%x: " + shape + ")", "return sum(%x, axes=[0])");
+  };
+  CHECK(columns("f32[65536, 4096]") ==
+        "team columns: i0: grid 16, loop, loop 4, warp 16; i1: grid, lane 32, vector 4");
+  CHECK(columns("f32[M, 4096]") == "team columns: i0: loop, loop 4, warp 16; i1: grid, lane 32, vector 4");
+  // Few columns: a warp spans several elements of each.
+  CHECK(columns("f32[16777216, 8]") ==
+        "team columns: i0: grid 525, loop, loop 4, warp 16, lane 16; i1: grid, lane 2, vector 4");
+  CHECK(columns("f32[16777216, 3]").ends_with("loop, loop 16, warp 16, lane 8; i1: grid, lane 4"));
+  // One tile of them is cut, so that no last block has very much to join.
+  CHECK(columns("bf16[200704, 256]") ==
+        "team columns: i0: grid 131, loop, loop 4, warp 16, lane 4; i1: grid, lane 8, vector 8");
+  // Short ones: a block spans more columns.
+  CHECK(columns("f32[16, 65536]") ==
+        "team columns: i0: loop 8, warp 2; i1: grid, warp 4, lane 32, vector 4; exact");
+}
+
+TEST_CASE("on a GPU blocks share long rows where there are few") {
+  const auto rows = [](const std::string& shape, const char* body = "return sum(%x, axes=[1])") {
+    return scheduled(h100, "%x: " + shape + ")", body);
+  };
+  CHECK(rows("f32[8, 33554432]") ==
+        "split rows: i0: grid; i1: grid 528, loop, loop 4, warp 16, lane 32, vector 4");
+  CHECK(rows("bf16[1, 268435456]").starts_with("split rows: i0: grid 4212, loop, loop 4"));
+  CHECK(rows("f32[8, 8192]").starts_with("team rows"));
+  CHECK(rows("f32[100000, 65536]").starts_with("team rows"));
+  CHECK(rows("f32[M, 33554432]").starts_with("team rows"));
+  CHECK(
+      rows("f32[8, 33554432]", "return sub(%x, max(%x, axes=[1], keepdims=true))").starts_with("team rows"));
+  CHECK(scheduled(h100, "%x: f32[64, 256, 3136])", "return sum(%x, axes=[0, 2])")
+            .starts_with("split rows: i0: loop; i1: grid; i2: grid 12, loop"));
+  Kernel strict = kernel_of("%x: f32[8, 33554432])", "return sum(%x, axes=[1])");
+  strict.fixed_fold_order = true;
+  CHECK(schedule_of(strict, h100).chooser == "team rows");
+}
+
+TEST_CASE("pieces of a row cover it, and none is empty") {
+  for (std::int64_t length : {1, 127, 128, 129, 5000, 1000003})
+    for (std::int64_t wanted : {1, 2, 7, 500}) {
+      const int pieces = pieces_for(length, wanted, 128);
+      const std::int64_t piece = piece_length(length, pieces, 128);
+      CHECK(pieces <= wanted);
+      CHECK(piece % 128 == 0);
+      CHECK(piece * pieces >= length);
+      CHECK(piece * (pieces - 1) < length);
+    }
 }
 
 TEST_CASE("a row that is walked again stays in registers, in the shorter form") {
@@ -278,20 +327,25 @@ TEST_CASE("indices have 64 bits only where something reaches 2^31") {
 }
 
 TEST_CASE("columns take so few warps that what their threads exchange fits shared memory") {
-  const auto threads = [](std::string_view dtype, int count) {
+  const auto shared_bytes = [](std::string_view dtype, int count) {
     std::string body, results;
     for (int i = 0; i < count; ++i) {
       body += fmt::format("%{} = argmax(mul(%x, {}.5), axes=[0])\n", i, i);
       results += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     }
-    const Kernel k = kernel_of(fmt::format("%x: {}[512, 64])", dtype), body + "return " + results);
+    const Kernel k = kernel_of(fmt::format("%x: {}[512, 4096])", dtype), body + "return " + results);
     CHECK(schedule_of(k, h100).chooser == "team columns");
-    return schedule_of(k, h100).block_threads;
+    const std::string text = source_of(k, h100).text;
+    int bytes = 0;
+    for (std::size_t at = 0; (at = text.find("__shared__ ", at)) != text.npos; ++at) {
+      const bool narrow = text.compare(at + 11, 3, "f32") == 0 || text.compare(at + 11, 5, "index") == 0;
+      bytes += (narrow ? 4 : 8) * std::stoi(text.substr(text.find('[', at) + 1));
+    }
+    return bytes;
   };
-  CHECK(threads("f32", 4) == 512);  // at 12 bytes for a value and its place
-  CHECK(threads("f64", 6) == 512);
-  CHECK(threads("f64", 7) == 256);
-  CHECK(threads("f64", 14) == 128);
+  CHECK(shared_bytes("f32", 1) >= 4 << 10);
+  for (int count : {4, 7, 14})
+    for (const char* dtype : {"f32", "f64"}) CHECK(shared_bytes(dtype, count) <= 48 << 10);
 }
 
 TEST_CASE("every refusal says why") {

@@ -104,7 +104,18 @@ class Run {
     const codegen::KernelSource& source = p_.sources[number];
     std::vector<std::byte> params = runtime::constant_params(source);
     Launch launch;
+    std::vector<std::shared_ptr<LonelyMemory>> scratch;
     for (const codegen::KernelParam& p : source.params) {
+      if (p.kind == Kind::scratch) {
+        const codegen::ScratchArray& array = source.scratch[static_cast<std::size_t>(p.buffer)];
+        const std::int64_t bytes = array.elements.value() * array.element_bytes;
+        scratch.push_back(std::make_shared<LonelyMemory>(bytes, 64));
+        std::byte* const data = scratch.back()->data();
+        if (array.counters) std::memset(data, 0, static_cast<std::size_t>(bytes));
+        runtime::put_param(params, p.offset, data);
+        launch.buffers.push_back({p.name, array.counters ? Region::Kind::counters : Region::Kind::scratch,
+                                  data, bytes, array.element_bytes});
+      }
       if (p.kind != Kind::buffer) continue;
       const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
       const Storage& storage = storage_of(kernel, buffer);

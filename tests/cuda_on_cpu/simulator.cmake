@@ -48,6 +48,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/ops_test.cpp
   program/products_test.cpp
   program/reductions_test.cpp
+  program/split_test.cpp
 )
 target_link_libraries(test_cuda_on_cpu PRIVATE sinter_cuda_on_cpu)
 if(SINTER_BUILD_SAMPLES)

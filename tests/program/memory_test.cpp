@@ -79,6 +79,8 @@ class GuardedRun {
         case codegen::KernelParam::Kind::phase:
           phase_offset = p.offset;
           break;
+        case codegen::KernelParam::Kind::scratch:
+          break;  // there are none on the CPU
       }
     std::int64_t scratch_bytes = 0;
     for (const codegen::ScratchArray& a : source.scratch)
