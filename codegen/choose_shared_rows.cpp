@@ -82,8 +82,7 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }
-  s.joined = joinable(k);
-  s.crossings = shared_crossings(k, s.joined);
+  s.crossings = shared_crossings(k, {});
   if (s.crossings.empty()) {
     why = "shared rows: nothing of a row is read twice";
     return std::nullopt;
@@ -95,6 +94,11 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   if (cluster == 0) {
     why = "shared rows: rows are too long for the shared memory of a block, or of a cluster";
     return std::nullopt;
+  }
+  // Between the blocks of a cluster an exchange costs more than the steps that spare one.
+  if (cluster > 1) {
+    s.joined = joinable(k);
+    s.crossings = shared_crossings(k, s.joined);
   }
   for (const Crossing& c : s.crossings)
     if (device.bulk_copies && folded_axes == 1 && copies_in_bulk(k, c.value, inner))
