@@ -1,6 +1,8 @@
 // Kernels without reductions: every element by itself, the innermost axis in vectors as wide as each access
 // allows. On the CPU a tensor along which memory runs across the innermost axis is read in tiles, so that the
 // lines of memory that one row of a tile touches serve its other rows, too.
+#include <algorithm>
+
 #include "codegen/access.h"
 #include "codegen/schedule.h"
 
@@ -42,6 +44,19 @@ std::vector<std::vector<Factor>> factors_on_cpu(const Kernel& k) {
   return factors;
 }
 
+/// Where elements go one by one, a thread of a GPU takes several, a block apart, and a block a piece of a
+/// row: which row that is gets worked out once for the block. 0 where rows are too short for that.
+int piece_of_row(const Kernel& k, int threads) {
+  constexpr int bytes_of_thread = 16;
+  const ir::Dim& length = k.axes.back().extent;
+  int widest = 1;
+  for (const KernelBuffer& b : k.buffers) widest = std::max(widest, size_of(b.dtype));
+  int piece = threads * std::max(2, bytes_of_thread / widest);
+  if (!length.is_constant()) return 0;
+  while (piece > threads && piece > length.value()) piece /= 2;
+  return piece > threads ? piece : 0;
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescription& device, std::string& why) {
@@ -59,6 +74,11 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
     s.block_threads = 256;
     if (!s.axes.empty()) {
       s.vector = vector_elements(k, static_cast<int>(k.axes.size()) - 1, device.vector_bytes);
+      if (const int piece = s.vector == 1 ? piece_of_row(k, s.block_threads) : 0; piece > 0) {
+        s.lead = static_cast<int>(k.axes.size()) - 1;
+        s.axes.back().push_back({Level::block, piece});
+        return s;
+      }
       s.axes.back().push_back({Level::block, s.block_threads});
       if (s.vector > 1) s.axes.back().push_back({Level::vector, s.vector});
     }

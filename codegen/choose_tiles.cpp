@@ -242,8 +242,9 @@ class Chooser {
 }  // namespace
 
 std::optional<Schedule> choose_tiles(const Kernel& k, const DeviceDescription& device, std::string& why) {
-  if (k.has_reduction() || k.axes.size() < 2) {
-    why = "tiles: the kernel folds an axis, or has but one";
+  const bool empty = std::ranges::any_of(k.axes, [](const KernelAxis& a) { return a.extent.is(0); });
+  if (k.has_reduction() || k.axes.size() < 2 || empty) {
+    why = "tiles: the kernel folds an axis, or has but one, or no elements";
     return std::nullopt;
   }
   const int innermost = static_cast<int>(k.axes.size()) - 1;

@@ -27,7 +27,7 @@ KernelSource CudaEmitter::run() {
     print_columns(source);
   else if (k_.has_reduction())
     print_rows(source);
-  else if (!schedule_.tiles.empty())
+  else if (!schedule_.tiles.empty() || schedule_.lead >= 0)
     print_tiles(source);
   else
     print_elements(source);

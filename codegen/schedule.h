@@ -43,7 +43,7 @@ struct Schedule {
   std::vector<Crossing> crossings;        // values kept; all others are recomputed from loads
   std::vector<SharedTile> tiles;          // all other loads and stores are direct
   std::vector<int> bulk_loads;            // these are brought to shared memory by copies that pass no thread
-  int lead = -1;  // of a kernel with tiles: the axis that neighbouring threads take; -1: the innermost
+  int lead = -1;  // of blocks that take tiles or pieces: neighbouring threads' axis; -1: the innermost
   std::vector<int> joined;   // reductions folded along with their leaders; see merge_reductions.h
   int block_threads = 1;     // threads of a block that work together; 1 on the CPU
   int vector = 1;            // elements of the innermost axis that a thread handles at once

@@ -61,6 +61,21 @@ TEST_CASE("tiles are left alone where memory is read in long enough runs") {
         "tiles");
 }
 
+TEST_CASE("tensors without elements have no tiles") {
+  for (const char* sizes : {"0, 512", "512, 0"})
+    CHECK(on_h200(std::string("%x: f32[") + sizes + "])", "return neg(permute_dims(%x, axes=[1, 0]))")
+              .chooser == "pointwise");
+}
+
+TEST_CASE("blocks take pieces of rows where elements go one by one") {
+  CHECK(on_h200("%x: f32[64, 4099], %y: f32[4099])", "return add(%x, %y)").str() ==
+        "pointwise: i0: grid; i1: grid, block 1024; along i1");
+  CHECK(on_h200("%x: bf16[64, 1001], %y: bf16[1001])", "return add(%x, %y)").str() ==
+        "pointwise: i0: grid; i1: grid, block 512; along i1");
+  CHECK(on_h200("%x: f32[64, 33], %y: f32[33])", "return add(%x, %y)").lead == -1);
+  CHECK(on_h200("%x: f32[64, 4096], %y: f32[4096])", "return add(%x, %y)").lead == -1);
+}
+
 TEST_CASE("whatever is fewer bytes is turned: operands or the result") {
   const Schedule result =
       on_h200("%x: f32[512, 256], %y: f32[512, 256])", "return neg(permute_dims(mul(%x, %y), axes=[1, 0]))");

@@ -132,3 +132,18 @@ TEST_CASE("the first and the last of many rows of more than 2^31 elements are ri
     CHECK(static_cast<std::int64_t>(got[1].data[row]) == row % 5 + 1);
   }
 }
+
+TEST_CASE("the first and the last of a transposed tensor of more than 2^31 elements are right") {
+  const std::int64_t rows = 70001, columns = 33003;
+  const runtime::TensorView x = sparse(int8, {rows, columns});
+  // In blocks that the simulator runs.
+  const std::vector<std::pair<std::int64_t, std::int64_t>> places{
+      {0, 0}, {0, 3}, {5, 1}, {rows - 1, columns - 1}, {rows - 1, columns - 2}, {rows - 3, columns - 1}};
+  for (auto [i, j] : places) x.data[i * columns + j] = static_cast<std::byte>(i % 7 + j % 11 + 1);
+  const auto got = run_program_on_views(
+      ir::parse(fmt::format(
+          "graph @large(%x: int8[{}, {}]) {{\n  return add(permute_dims(%x, axes=[1, 0]), 1)\n}}\n", rows,
+          columns)),
+      std::vector{x});
+  for (auto [i, j] : places) CHECK(static_cast<int>(got[0].data[j * rows + i]) == i % 7 + j % 11 + 2);
+}
