@@ -37,7 +37,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
-  if (!k.fixed_fold_order && !team.whole) s.joined = joinable(k);
+  if (!k.fixed_fold_order && !team.whole && !k.folds_across()) s.joined = joinable(k, true);
   s.crossings = register_crossings(k, team, s.vector, s.joined);
   const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
   s.block_threads = rows * team.threads;

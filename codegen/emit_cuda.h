@@ -106,8 +106,15 @@ class CudaEmitter {
   void accumulate(int v, const std::string& state, const std::string& place);
   /// A state joins another.
   void merge(int v, const std::string& into, const std::string& from);
+  std::string combined(int v, const std::string& part, const std::string& a, const std::string& b) const;
   void join(int v, const std::string& state, const std::string& b, const std::string& b_at);
   // emit_cuda_joined.cpp
+  bool adds_deviations(int v) const { return value(v).join.deviations; }
+  bool has_mean(int leader) const;
+  /// What the variables of a leader's own state are called, after its number: "" is the result.
+  std::vector<std::string> own_parts(int v) const;
+  void declare_pivot(int leader);
+  void accumulate_distance(int v, const std::string& state);
   /// Functions that say how followers are rescaled.
   void declare_rescaling(int leader);
   std::string rescaling_exponent(int follower) const;

@@ -24,6 +24,10 @@ std::vector<FoldPart> CudaEmitter::parts(int v) {
   std::vector<FoldPart> all;
   all.push_back({fmt::format("{}", v), type_name(folded(v)), stored_type_name(folded(v)), body_.identity(v)});
   if (finds_place(v)) all.push_back({fmt::format("{}_at", v), "index", "index", "-1"});
+  if (has_mean(v)) {
+    all.push_back({fmt::format("{}_t", v), type_name(folded(v)), type_name(folded(v)), "0"});
+    all.push_back({fmt::format("{}_n", v), "index", "index", "0"});
+  }
   for (FoldPart& p : parts(followers(v))) all.push_back(std::move(p));
   return all;
 }
@@ -45,8 +49,15 @@ void CudaEmitter::declare_fold(int v, const std::string& state) {
 }
 
 void CudaEmitter::accumulate(int v, const std::string& state, const std::string& place) {
+  if (adds_deviations(v) && !followers(value(v).join.leader).empty()) return accumulate_distance(v, state);
   const std::string a = fmt::format("{}{}", state, v), b = fmt::format("v{}", value(v).operands[0]);
-  if (!finds_place(v)) return join(v, state, b, place);
+  if (!finds_place(v)) {
+    join(v, state, b, place);
+    if (!has_mean(v)) return;
+    lines_.add(fmt::format("{0}_t = {0}_t + ({1} - pivot{2});", a, b, v));
+    lines_.add(fmt::format("{}_n += 1;", a));
+    return;
+  }
   // A thread's elements come in order, so that one before is not looked for.
   lines_.add(
       fmt::format("const bool take{0} = {1}_exceeds({2}, {3}) || {3}_at < 0;", v, name(value(v).op), b, a));
@@ -57,19 +68,28 @@ void CudaEmitter::accumulate(int v, const std::string& state, const std::string&
 void CudaEmitter::merge(int v, const std::string& into, const std::string& from) {
   if (!followers(v).empty()) {
     lines_.open("{");
-    lines_.add(fmt::format("const {} both{} = {};", type_name(folded(v)), v,
-                           BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v),
-                                              {fmt::format("{}{}", into, v), fmt::format("{}{}", from, v)})));
+    for (const std::string& part : own_parts(v))
+      lines_.add(fmt::format(
+          "const auto both{}{} = {};", v, part,
+          combined(v, part, fmt::format("{}{}{}", into, v, part), fmt::format("{}{}{}", from, v, part))));
     for (int f : followers(v))
       lines_.add(fmt::format("{0} more{1} = {2}{1};", type_name(folded(f)), f, from));
     rescale(v, {into}, fmt::format("{}{}", into, v), fmt::format("both{}", v));
     rescale(v, {"more"}, fmt::format("{}{}", from, v), fmt::format("both{}", v));
-    lines_.add(fmt::format("{0}{1} = both{1};", into, v));
+    for (const std::string& part : own_parts(v))
+      lines_.add(fmt::format("{0}{1}{2} = both{1}{2};", into, v, part));
     for (int f : followers(v)) join(f, into, fmt::format("more{}", f), "");
     lines_.close();
     return;
   }
   join(v, into, fmt::format("{}{}", from, v), fmt::format("{}{}_at", from, v));
+}
+
+/// Two parts of a leader's own state as one.
+std::string CudaEmitter::combined(int v, const std::string& part, const std::string& a,
+                                  const std::string& b) const {
+  if (!part.empty()) return fmt::format("{} + {}", a, b);
+  return BodyPrinter::apply(ir::reduction_info(value(v).op).combine, folded(v), {a, b});
 }
 
 void CudaEmitter::join(int v, const std::string& state, const std::string& b, const std::string& b_at) {
@@ -91,7 +111,8 @@ void CudaEmitter::butterfly(int v, int from) {
   if (from == 0) return;
   if (followers(v).empty()) return butterfly_alone(v, from);
   lines_.open("{");
-  lines_.add(fmt::format("const {0} own{1} = fold{1};", type_name(folded(v)), v));
+  for (const std::string& part : own_parts(v))
+    lines_.add(fmt::format("const auto own{0}{1} = fold{0}{1};", v, part));
   butterfly_alone(v, from);
   rescale(v, {"fold"}, fmt::format("own{}", v), fmt::format("fold{}", v));
   for (int f : followers(v)) butterfly_alone(f, from);
@@ -101,10 +122,15 @@ void CudaEmitter::butterfly(int v, int from) {
 void CudaEmitter::butterfly_alone(int v, int from) {
   lines_.add("#pragma unroll");
   lines_.open(fmt::format("for (int half = {}; half != 0; half /= 2) {{", from));
-  for (const char* part : {"", "_at"})
-    if (part[0] == 0 || finds_place(v))
-      lines_.add(fmt::format("const auto other{0}{1} = shuffle_xor(fold{0}{1}, half);", v, part));
-  join(v, "fold", fmt::format("other{}", v), fmt::format("other{}_at", v));
+  for (const std::string& part : own_parts(v))
+    lines_.add(fmt::format("const auto other{0}{1} = shuffle_xor(fold{0}{1}, half);", v, part));
+  if (finds_place(v))
+    join(v, "fold", fmt::format("other{}", v), fmt::format("other{}_at", v));
+  else
+    for (const std::string& part : own_parts(v))
+      lines_.add(fmt::format(
+          "fold{0}{1} = {2};", v, part,
+          combined(v, part, fmt::format("fold{}{}", v, part), fmt::format("other{}{}", v, part))));
   lines_.close();
 }
 

@@ -15,6 +15,46 @@ std::vector<int> CudaEmitter::followers(int v) const {
   return found;
 }
 
+/// Whether followers add up squared distances from the mean. The state then has the sum of what is folded
+/// less a pivot, one number for the whole row, since sums of large numbers that differ little lose what
+/// matters; and how many there are.
+bool CudaEmitter::has_mean(int leader) const {
+  return std::ranges::any_of(followers(leader), [&](int f) { return adds_deviations(f); });
+}
+
+std::vector<std::string> CudaEmitter::own_parts(int v) const {
+  if (finds_place(v)) return {"", "_at"};
+  if (has_mean(v)) return {"", "_t", "_n"};
+  return {""};
+}
+
+/// The row's first element is the pivot.
+void CudaEmitter::declare_pivot(int leader) {
+  const int x = value(leader).operands[0];
+  lines_.add(fmt::format("{} pivot{};", type_name(folded(leader)), leader));
+  lines_.open("{");
+  body_.decode("0", reduced_axes_);
+  std::vector<int> needed, stack{x};
+  while (!stack.empty()) {
+    const int v = stack.back();
+    stack.pop_back();
+    if (!in_row_[static_cast<std::size_t>(v)] || std::ranges::find(needed, v) != needed.end()) continue;
+    needed.push_back(v);
+    for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
+  }
+  std::ranges::sort(needed);
+  for (int v : needed) body_.declare(v);
+  lines_.add(fmt::format("pivot{} = v{};", leader, x));
+  lines_.close();
+}
+
+void CudaEmitter::accumulate_distance(int v, const std::string& state) {
+  const int leader = value(v).join.leader;
+  lines_.add(fmt::format("const {0} distance{1} = (v{2} - pivot{3}) - center{3};", type_name(folded(v)), v,
+                         value(leader).operands[0], leader));
+  lines_.add(fmt::format("{0}{1} = {0}{1} + distance{1} * distance{1};", state, v));
+}
+
 /// The first follower that is rescaled just as this one.
 int CudaEmitter::rescaling_of(int follower) const {
   for (int f : followers(value(follower).join.leader))
@@ -44,6 +84,7 @@ std::string CudaEmitter::rescaling_exponent(int follower) const {
 }
 
 void CudaEmitter::declare_rescaling(int leader) {
+  if (has_mean(leader)) return declare_pivot(leader);
   const std::string type = type_name(folded(leader));
   std::vector<int> shifts;
   for (int f : followers(leader))
@@ -72,6 +113,13 @@ void CudaEmitter::declare_rescaling(int leader) {
 
 void CudaEmitter::rescale(int leader, const std::vector<std::string>& states, const std::string& from,
                           const std::string& to) {
+  if (has_mean(leader)) {
+    for (int f : followers(leader))
+      for (const std::string& state : states)
+        lines_.add(
+            fmt::format("{0}{1} = {0}{1} + off_mean({2}_t, {2}_n, {3}_t, {3}_n);", state, f, from, to));
+    return;
+  }
   lines_.open(fmt::format("if (!({} == {})) {{", from, to));
   for (int f : followers(leader))
     if (rescaling_of(f) == f)

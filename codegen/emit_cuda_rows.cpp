@@ -194,15 +194,16 @@ std::string CudaEmitter::place_in_row() const {
 void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   std::vector<const Walk*> walks{&w};
   if (more != nullptr) walks.push_back(more);
-  // Leaders are exact in any order. All others of a thread's elements of a long row are folded on their own
-  // first: no sum runs over the whole row.
+  // Leaders that are exact in any order go over the whole row. All others of a thread's elements of a long
+  // row are folded on their own first: no sum runs over the whole row.
   std::vector<int> leaders, others;
   for (int v : w.folds) {
     declare_fold(v, "fold");
-    (followers(v).empty() ? others : leaders).push_back(v);
+    (followers(v).empty() || has_mean(v) ? others : leaders).push_back(v);
+    if (!followers(v).empty()) declare_rescaling(v);
   }
-  if (more != nullptr) others.insert(others.end(), more->folds.begin(), more->folds.end());
-  for (int v : leaders) declare_rescaling(v);
+  if (more != nullptr)
+    std::ranges::copy_if(more->folds, std::back_inserter(others), [&](int v) { return !adds_deviations(v); });
   for (const Walk* each : walks) declare_kept(*each, true);
   declare_divisors(w);
   const std::string running = whole_rows_ ? "fold" : "part";
@@ -224,7 +225,8 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   load_chunk(walks);
   open_chunk();
   visit(w, "[c]", [&] {
-    for (int v : w.folds) accumulate(v, followers(v).empty() ? running : "fold", place_in_row());
+    for (int v : w.folds)
+      accumulate(v, followers(v).empty() || has_mean(v) ? running : "fold", place_in_row());
     fold_across(w);
   });
   lines_.close();
@@ -250,17 +252,21 @@ void CudaEmitter::print_continued(const Walk& more) {
       leaders.push_back(value(v).join.leader);
   const std::vector<std::string> states =
       shared_rows_ ? std::vector<std::string>{"fold"} : std::vector<std::string>{"few", "many", "fold"};
+  const std::string running = whole_rows_ || shared_rows_ ? "fold" : "part";
   if (!whole_rows_)
-    for (int v : leaders) rescale(v, states, fmt::format("before{}", v), fmt::format("fold{}", v));
+    for (int v : leaders)
+      if (!has_mean(v)) rescale(v, states, fmt::format("before{}", v), fmt::format("fold{}", v));
   const std::vector<int> divisors = divisors_;
   lines_.open("{");
-  for (int v : leaders) lines_.add(fmt::format("const {0} v{1} = fold{1};", type_name(folded(v)), v));
+  for (int v : leaders)
+    lines_.add(has_mean(v) ? fmt::format("const auto center{0} = {1}{0}_t / {1}{0}_n;", v, running)
+                           : fmt::format("const {0} v{1} = fold{1};", type_name(folded(v)), v));
   for (int v : more.row_values) body_.declare(v);
   declare_divisors(more);
   pin_restored(more);
   open_chunk();
   visit(more, "[c]", [&] {
-    for (int v : more.folds) accumulate(v, whole_rows_ || shared_rows_ ? "fold" : "part", place_in_row());
+    for (int v : more.folds) accumulate(v, running, place_in_row());
   });
   lines_.close();
   lines_.close();

@@ -46,6 +46,7 @@ struct Rescaling {
 struct Join {
   int leader = -1;                   // none
   std::vector<Rescaling> rescaling;  // all of them
+  bool deviations = false;  // or it adds up the squared distances of what the leader folds from its mean
 };
 
 struct KernelValue {

@@ -62,6 +62,17 @@ class Algebra {
     }
   }
 
+  /// Whether a value is (x - mean)^2, where the leader adds up x.
+  bool is_deviation(int v) const {
+    if (!is_compute(v, Op::mul) || at(v).operands[0] != at(v).operands[1]) return false;
+    const Linear& d = linear_[static_cast<std::size_t>(at(v).operands[0])];
+    if (!d || d->size() != 2) return false;
+    const bool first = (*d)[0].core == leader_;
+    const LinearTerm &row = (*d)[first ? 0 : 1], &element = (*d)[first ? 1 : 0];
+    return row.core == leader_ && element.core == folded_ && element.factors.empty() &&
+           element.divisors.empty() && row.negative != element.negative && is_mean(row);
+  }
+
   /// How a sum of this value is rescaled; nothing if that cannot be done.
   std::optional<Scaled> terms(int v) const { return scaled_[static_cast<std::size_t>(v)]; }
 
@@ -72,6 +83,15 @@ class Algebra {
   bool is_compute(int v, Op op) const { return at(v).kind == Kind::compute && at(v).op == op; }
   bool row_invariant(int v) const { return !in_row_[static_cast<std::size_t>(v)] && !depends(v); }
   bool is_zero(int v) const { return at(v).kind == Kind::literal && at(v).literal.real() == 0; }
+
+  /// Whether a term is the leader's result by the row's length.
+  bool is_mean(const LinearTerm& t) const {
+    if (!k_.row_length().is_constant()) return false;
+    long double product = static_cast<long double>(k_.row_length().value());
+    for (int v : t.factors) product *= at(v).kind == Kind::literal ? at(v).literal.real() : 0;
+    for (int v : t.divisors) product /= at(v).kind == Kind::literal ? at(v).literal.real() : 0;
+    return std::abs(product - 1) < 1e-6L;
+  }
 
   /// Whether a value is its operand in a wider float dtype.
   bool widens(int v) const {
@@ -274,8 +294,10 @@ class Merger {
       why = "only sums are rescaled";
     else if (const DType t = at(at(v).operands[0]).dtype; t != DType::f32 && t != DType::f64)
       why = fmt::format("it adds up {}", name(t));
+    else if (at(before[0]).op == Op::sum)
+      why = deviations(v, before[0]);
     else if (at(before[0]).op != Op::max && at(before[0]).op != Op::min)
-      why = fmt::format("v{} is neither a maximum nor a minimum", before[0]);
+      why = fmt::format("v{} is no maximum, minimum or sum", before[0]);
     else
       why = terms(v, before[0]);
     if (why.empty()) return true;
@@ -292,6 +314,16 @@ class Merger {
       return fmt::format("its terms are not e^(k (x - v{})), times what is small, with x what v{} folds",
                          leader, leader);
     at(v).join = {leader, std::move(scaled->rescaling)};
+    return {};
+  }
+
+  std::string deviations(int v, int leader) {
+    Algebra algebra(k_, in_row_, leader);
+    algebra.read(v - 1);
+    if (!algebra.is_deviation(at(v).operands[0]) ||
+        at(at(leader).operands[0]).dtype != at(at(v).operands[0]).dtype)
+      return fmt::format("it does not add up (x - mean)^2, where v{} adds up x", leader);
+    at(v).join = {leader, {}, true};
     return {};
   }
 

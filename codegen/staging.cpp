@@ -34,6 +34,14 @@ class Stager {
   }
 
  private:
+  /// What a walk computes for a reduction: distances from a mean are found from the elements themselves.
+  int folded(const KernelValue& reduction) const {
+    const Join& join = reduction.join;
+    const bool itself =
+        join.leader < 0 || !join.deviations || !is_joined(static_cast<int>(&reduction - k_.values.data()));
+    return (itself ? reduction : k_.values[static_cast<std::size_t>(join.leader)]).operands[0];
+  }
+
   bool is_joined(int v) const { return std::ranges::find(joined_, v) != joined_.end(); }
 
   void find_depths() {
@@ -104,7 +112,7 @@ class Stager {
     for (std::size_t i = 0; i < k_.values.size(); ++i)
       if (folds_row(i) && depth_[i] == depth + 1 && is_joined(static_cast<int>(i)) == continues) {
         w.folds.push_back(static_cast<int>(i));
-        roots.push_back(k_.values[i].operands[0]);
+        roots.push_back(folded(k_.values[i]));
       }
     demand(w, roots);
     continued_ = w.values;
@@ -195,10 +203,11 @@ std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& j
   return walks;
 }
 
-std::vector<int> joinable(const Kernel& kernel) {
+std::vector<int> joinable(const Kernel& kernel, bool deviations) {
   std::vector<int> found;
   for (std::size_t i = 0; i < kernel.values.size(); ++i)
-    if (kernel.values[i].join.leader >= 0) found.push_back(static_cast<int>(i));
+    if (const Join& join = kernel.values[i].join; join.leader >= 0 && (deviations || !join.deviations))
+      found.push_back(static_cast<int>(i));
   return found;
 }
 

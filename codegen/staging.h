@@ -38,8 +38,9 @@ Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep,
 /// The walks but for those that continue others, where nothing is kept.
 std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& joined);
 
-/// The reductions that can be folded along with others.
-std::vector<int> joinable(const Kernel& kernel);
+/// The reductions that can be folded along with others; those that add up squared distances from a mean only
+/// if asked for, as their states take more to fold.
+std::vector<int> joinable(const Kernel& kernel, bool deviations = false);
 
 /// Instructions that one value costs at each element; loads and index arithmetic count nothing.
 int flops(const KernelValue& value);

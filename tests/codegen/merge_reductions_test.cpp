@@ -23,7 +23,7 @@ Merged merged(std::string_view body, std::string_view inputs = "%x: f32[8, 4096]
   Kernel k = kernel_of(
       fmt::format("{}, %w: f32[8, 4096], %h: f16[8, 4096], %k: f32[8, 1], %c: bool[8, 4096])", inputs), body);
   merge_reductions(k);
-  return {static_cast<int>(joinable(k).size()), k.apart};
+  return {static_cast<int>(joinable(k, true).size()), k.apart};
 }
 
 /// Of "%e", terms that are summed.
@@ -109,14 +109,41 @@ TEST_CASE("why a reduction is folded after another is said") {
   Merged m = merged("%m = max(%x, axes=[1], keepdims=true)\n  return max(exp(sub(%x, %m)), axes=[1])");
   REQUIRE(m.apart.size() == 1);
   CHECK(m.apart[0].find("only sums are rescaled") != std::string::npos);
-  m = merged("%m = sum(%x, axes=[1], keepdims=true)\n  return sum(exp(sub(%x, %m)), axes=[1])");
+  m = merged("%m = prod(%x, axes=[1], keepdims=true)\n  return sum(exp(sub(%x, %m)), axes=[1])");
   REQUIRE(m.apart.size() == 1);
-  CHECK(m.apart[0].find("neither a maximum nor a minimum") != std::string::npos);
+  CHECK(m.apart[0].find("no maximum, minimum or sum") != std::string::npos);
   m = merged(
       "%m = max(%x, axes=[1], keepdims=true)\n  %n = min(%x, axes=[1], keepdims=true)\n  return "
       "sum(mul(exp(sub(%x, %m)), exp(sub(%n, %x))), axes=[1])");
   REQUIRE(m.apart.size() == 1);
   CHECK(m.apart[0].find("several results") != std::string::npos);
+}
+
+TEST_CASE("squared distances from a mean are folded along with the sum that it is made of") {
+  const char* sum = "sum(%x, axes=[1], keepdims=true)";
+  for (const char* terms : {
+           "%d = sub(%x, div(%m, 4096))\n  %e = mul(%d, %d)",
+           "%d = sub(mul(0.000244140625, %m), %x)\n  %e = mul(%d, %d)",
+       }) {
+    INFO(terms);
+    CHECK(summed(terms, sum).joined == 1);
+  }
+  for (const char* terms : {
+           "%d = sub(%x, div(%m, 4095))\n  %e = mul(%d, %d)",  // no mean
+           "%d = sub(%w, div(%m, 4096))\n  %e = mul(%d, %d)",  // of another tensor
+           "%d = sub(%x, div(%m, 4096))\n  %e = mul(%d, %x)",
+           "%d = sub(mul(2, %x), div(%m, 4096))\n  %e = mul(%d, %d)",
+           "%d = sub(%x, div(%m, 4096))\n  %e = abs(%d)",
+       }) {
+    INFO(terms);
+    const Merged m = summed(terms, sum);
+    CHECK(m.joined == 0);
+    REQUIRE(m.apart.size() == 1);
+    CHECK(m.apart[0].find("(x - mean)^2") != std::string::npos);
+  }
+  CHECK(
+      summed("%d = sub(%x, div(%m, 4096))\n  %e = mul(%d, %d)", "max(%x, axes=[1], keepdims=true)").joined ==
+      0);
 }
 
 TEST_CASE("reductions that need no other's result say nothing") {

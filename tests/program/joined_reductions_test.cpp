@@ -182,3 +182,66 @@ TEST_CASE("sums of exponentials of f64 and the 16-bit dtypes") {
       CHECK(off_bounds(g, {x}, Numerics::standard) == "");
     }
 }
+
+namespace {
+
+ir::Graph deviations_of(std::int64_t rows, std::int64_t cols, std::string_view dtype) {
+  return ir::parse(
+      fmt::format("graph @deviations(%x: {2}[{0}, {1}]) {{\n"
+                  "  %z = cast(%x, dtype={3})\n"
+                  "  %m = div(sum(%z, axes=[1], keepdims=true), {1})\n"
+                  "  %d = sub(%z, %m)\n"
+                  "  %v = div(sum(mul(%d, %d), axes=[1], keepdims=true), {1})\n"
+                  "  return cast(div(%d, sqrt(add(%v, 1e-5))), dtype={2}), %m, %v\n}}\n",
+                  rows, cols, dtype, dtype == "f64" ? "f64" : "f32"));
+}
+
+/// The numbers of an array, as another dtype has them.
+ir::Array rounded(const ir::Array& x, DType t) {
+  ir::Array y(t, x.shape);
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    y.set(i, ir::Scalar::from_real(t, static_cast<double>(x.at(i).real())));
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("means and squared distances from them over rows of every length") {
+  for (const char* t : {"f32", "bf16", "f64"})
+    for (std::int64_t cols : lengths) {
+      INFO(t << ", " << cols << " columns");
+      const ir::Graph g = deviations_of(3, cols, t);
+      CHECK(off_bounds(g, {rounded(numbers(3, cols, 5), g.dtype(g.inputs()[0]))}, Numerics::standard) == "");
+    }
+}
+
+TEST_CASE("the variance of large numbers that differ little is right") {
+  // What joins has sums of small numbers; others have a mean that is rounded.
+  const bool on_gpu = program_runner().target.backend == codegen::Backend::cuda;
+  for (const auto& [cols, error] : {std::pair{5000, 1e-3}, {40001, on_gpu ? 1e-5 : 1e-3}}) {
+    ir::Array x = numbers(2, cols, 0.01);
+    for (std::int64_t i = 0; i < x.elements(); ++i)
+      x.set(i, ir::Scalar::from_real(f32, 1e4 + static_cast<double>(x.at(i).real())));
+    const ir::Graph g = deviations_of(2, cols, "f32");
+    const ir::Array got =
+        run_program(ir::without_dead_nodes(g), std::vector<ir::Array>{x}, in_mode(Numerics::standard))[2];
+    const ir::Exact expected = ir::evaluate_reference(g, std::vector<ir::Array>{x})[2];
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const double right = static_cast<double>(expected.at(row).real());
+      INFO(cols << " columns, row " << row);
+      CHECK(std::abs(static_cast<double>(got.at(row).real()) - right) < error * right);
+    }
+  }
+}
+
+TEST_CASE("the variance of rows with infinities, NaN and outliers at any place") {
+  for (std::int64_t cols : {300, 20000}) {
+    const double ones[] = {inf, -inf, not_a_number, 1e15, -3e38};
+    const std::int64_t places[] = {0, 7, cols - 1};
+    ir::Array x = numbers(15, cols, 1);
+    for (std::int64_t row = 0; row < 15; ++row)
+      x.set(row * cols + places[row / 5], ir::Scalar::from_real(f32, ones[row % 5]));
+    INFO(cols << " columns");
+    CHECK(off_bounds(deviations_of(15, cols, "f32"), {x}, Numerics::standard) == "");
+  }
+}
