@@ -39,13 +39,14 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
   constexpr int least_flops = 8;
   std::vector<bool> keep(k.values.size());
   const auto bytes = [&](int v) { return size_of(k.values[static_cast<std::size_t>(v)].dtype); };
+  // A walk that continues another finds its elements at hand.
   const auto kept_by = [&](const std::vector<bool>& marks) {
     Kept kept;
-    for (const Walk& w :
-         stage(
-             k, [&](int v) { return static_cast<bool>(marks[static_cast<std::size_t>(v)]); }, joined)
-             .walks)
-      for (int v : w.kept) {
+    const Staging staging = stage(
+        k, [&](int v) { return static_cast<bool>(marks[static_cast<std::size_t>(v)]); }, joined);
+    for (const Walk& w : staging.walks)
+      for (int v : w.restored) {
+        if (w.continues || std::ranges::find(kept.values, v) != kept.values.end()) continue;
         kept.values.push_back(v);
         kept.bytes += bytes(v);
       }
@@ -55,7 +56,8 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
   const Staging staging = stage(
       k, [](int) { return false; }, joined);
   for (const Walk& w : staging.walks)
-    for (int v : w.values) ++times[static_cast<std::size_t>(v)];
+    if (!w.continues)
+      for (int v : w.values) ++times[static_cast<std::size_t>(v)];
   for (std::size_t v = 0; v < keep.size(); ++v) keep[v] = k.values[v].kind == KernelValue::Kind::load;
   Kept best = kept_by(keep);
   for (std::size_t v = 0; v < keep.size(); ++v) {
