@@ -99,6 +99,10 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   if (cluster > 1) {
     s.joined = joinable(k);
     s.crossings = shared_crossings(k, s.joined);
+    if (s.crossings.empty()) {
+      why = "shared rows: what belongs together is folded in one walk, and nothing of a row is read twice";
+      return std::nullopt;
+    }
   }
   for (const Crossing& c : s.crossings)
     if (device.bulk_copies && folded_axes == 1 && copies_in_bulk(k, c.value, inner))

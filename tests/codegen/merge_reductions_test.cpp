@@ -174,3 +174,16 @@ TEST_CASE("a joined sum is folded in a walk that continues its leader's") {
   k.fixed_fold_order = true;
   CHECK(schedule_of(k, Target::cuda("sm_90a")).joined.empty());
 }
+
+TEST_CASE("rows that are read once when their reductions are joined lie nowhere in between") {
+  for (const char* cols : {"20000", "131072", "1000000"}) {
+    Kernel k = kernel_of(fmt::format("%x: f32[4096, {}])", cols),
+                         "%m = max(%x, axes=[1], keepdims=true)\n  return add(%m, log(sum(exp(sub(%x, %m)), "
+                         "axes=[1], keepdims=true)))");
+    merge_reductions(k);
+    const KernelSource source = source_of(k, Target::cuda("sm_90a"));
+    INFO(cols << " columns: " << source.schedule.str());
+    CHECK((source.schedule.joined.empty() || source.schedule.chooser == "team rows"));
+    CHECK((std::string(cols) == "20000" || source.schedule.joined == joinable(k)));
+  }
+}
