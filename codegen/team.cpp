@@ -82,10 +82,13 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   const auto fits = [&](int threads) {
     return chunks_of(threads) * vector * bytes <= most_register_bytes(threads);
   };
-  // So many loads of a thread keep the memory busy; narrow elements take longer to compute with than to load.
-  const int many_chunks = std::clamp(vector, 4, 8);
+  // So many elements of a thread keep the memory busy; more would only take longer to compile.
+  constexpr int many_elements = 16;
+  const int many_chunks = std::clamp(many_elements / vector, 2, 8);
   const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
-  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(vectors, warp_threads)
+  // A lane with two vectors has more to do between exchanges.
+  const std::int64_t lanes = vectors < warp_threads ? vectors : (vectors + 1) / 2;
+  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(lanes, warp_threads)
                                           : std::max<std::int64_t>(chunks_of(many_chunks), least_block);
   int threads = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)),
                                                          static_cast<std::uint64_t>(largest)));

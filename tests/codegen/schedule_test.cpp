@@ -134,7 +134,7 @@ TEST_CASE("on a GPU teams of threads take rows, and threads neighbouring vectors
   CHECK(rows("f32[M, 3]") == "team rows: i0: grid, block 64; i1: loop 1, lane 4");
   CHECK(rows("f32[M, 512]") == "team rows: i0: grid, block 8; i1: loop 4, lane 32, vector 4; exact");
   CHECK(rows("f32[M, 4096]") == "team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; exact");
-  CHECK(rows("bf16[M, 4096]") == "team rows: i0: grid; i1: loop 4, warp 4, lane 32, vector 8; exact");
+  CHECK(rows("bf16[M, 4096]") == "team rows: i0: grid; i1: loop 2, warp 8, lane 32, vector 8; exact");
   CHECK(rows("f32[M, 16380]") == "team rows: i0: grid; i1: loop 4, warp 32, lane 32, vector 4");
   CHECK(rows("f32[M, 65536]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4");
   CHECK(rows("f32[M, N]") == "team rows: i0: grid; i1: loop, loop 4, warp 16, lane 32");
