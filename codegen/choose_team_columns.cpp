@@ -133,7 +133,9 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   const std::int64_t across = known(k.axes.back().extent, unknown) / s.vector;
   const std::int64_t vectors = std::max<std::int64_t>(1, known(k.rows(), unknown) / s.vector);
   const int lanes = std::min<int>(warp_threads, power_above(std::min<std::int64_t>(across, warp_threads)));
-  const std::int64_t blocks = std::int64_t{device.processors} * (processor_threads / threads);
+  // Narrow loads are many, and blocks that make them differ more in how fast they are.
+  const int wanted_threads = (loaded < device.vector_bytes ? 2 : 1) * processor_threads;
+  const std::int64_t blocks = std::int64_t{device.processors} * (wanted_threads / threads);
   Shape shape;
   if (one_walk) {
     constexpr int short_threads = 256, short_bytes = 128;  // of columns that are taken whole

@@ -169,3 +169,30 @@ TEST_CASE("programs run on the stream of the scope") {
   CHECK(cudaStreamSynchronize(mine.get()) == cudaSuccess);
   CHECK(y.device() == gpu);
 }
+
+TEST_CASE("folds that blocks share have the same bits in every run, on two streams at once") {
+  need_gpu();
+  const Device gpu("cuda");
+  const Tensor x = sin(arange(3 << 20).to(gpu) * 0.37);
+  const auto folds = [](const Tensor& rows, const Tensor& columns) {
+    return std::vector<Tensor>{sum(rows, {.axes = {1}}), argmax(rows, {.axes = {1}}),
+                               sum(columns, {.axes = {0}}), max(columns, {.axes = {0}})};
+  };
+  const Tensor rows = reshape(x, {3, 1 << 20}) + 0.0, columns = reshape(x, {3 << 16, 16}) + 0.0;
+  std::vector<std::vector<double>> expected;
+  for (const Tensor& t : folds(rows, columns)) expected.push_back(numbers(t));
+  synchronize();
+  std::atomic<int> wrong = 0;
+  const auto work = [&] {
+    const UserStream stream;
+    const StreamScope scope(stream.get(), gpu);
+    for (int round = 0; round < 30; ++round) {
+      const std::vector<Tensor> results = folds(rows, columns);
+      for (std::size_t i = 0; i < results.size(); ++i) wrong += numbers(results[i]) != expected[i];
+    }
+  };
+  std::thread one(work), other(work);
+  one.join();
+  other.join();
+  CHECK(wrong == 0);
+}
