@@ -123,7 +123,7 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   const auto state_registers = [&] { return s.vector * states.of_walk / 4 * (states.sums ? 2 : 1); };
   while (s.vector > 1 && state_registers() > most_state_registers) s.vector /= 2;
   // A thread with much to hold does better with more loads of its own than with more threads beside it.
-  const bool heavy = states.places || state_registers() > most_state_registers / 4;
+  const bool heavy = states.places || (states.of_walk > 4 && state_registers() >= most_state_registers / 4);
   const int threads = heavy ? 256 : 512, chunk_bytes = heavy ? 128 : 64;
   const int loaded = register_bytes(k) * s.vector;
   // What many folds compute from what is loaded needs registers, too.

@@ -157,6 +157,29 @@ TEST_CASE("rows and across them: what threads carry along spills nothing") {
   }
 }
 
+TEST_CASE("folds that blocks share load 16 bytes at a time and spill nothing, for every architecture") {
+  need_nvrtc();
+  for (const std::string& arch : architectures()) {
+    Kernels all;
+    for (const char* dtype : float_dtypes) {
+      all.add(*suite::find_workload("sum"), {{"dtype", dtype}}, arch);
+      all.add(*suite::find_workload("column_sum"), {{"dtype", dtype}, {"rows", "65536"}, {"cols", "4096"}},
+              arch);
+      // Cut at its folds.
+      all.add(*suite::find_workload("layernorm"), {{"dtype", dtype}, {"rows", "4"}, {"cols", "8388608"}},
+              arch);
+    }
+    CHECK(all.sources.size() >= 12);
+    const std::vector<runtime::KernelReport> reports = all.reports();
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      INFO(all.titles[i]);
+      REQUIRE(reports[i].resources);
+      CHECK(reports[i].resources->spill_bytes == 0);
+      CHECK(reports[i].load_bytes == 16);
+    }
+  }
+}
+
 TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
   need_nvrtc();
   for (const std::string& arch : architectures())
