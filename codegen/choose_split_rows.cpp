@@ -25,7 +25,7 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
     return std::nullopt;
   }
   Schedule s;
-  s.joined = joinable(k);
+  s.joined = joinable(k, true);
   if (const std::vector<Walk> walks = separate_walks(k, s.joined);
       walks.size() != 1 || walks[0].folds.empty()) {
     why = "split rows: a row's results are needed at each of its elements";
