@@ -16,10 +16,7 @@ constexpr int largest_registers_team = 512, most_register_elements = 32;
 constexpr std::int64_t most_block_elements = 32768;  // of one block, if a cluster can share them
 constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
 constexpr int comfortable_bytes = 72 << 10;          // three blocks to a multiprocessor
-constexpr int cluster_threads = 256;
-constexpr int few_pieces = 4;
 constexpr int bytes_of_system = 1 << 10;  // shared memory that every block takes beside what it asks for
-constexpr int threads_of_processor = 2048;
 
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
 std::int64_t exchanged_bytes(const Kernel& k) {
@@ -109,26 +106,22 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
       s.bulk_loads.push_back(c.value);
 
   const std::int64_t part = part_of_block(length, cluster);
+  const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
+      std::max<std::int64_t>(
+          1, (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
+  // A block that is alone on its multiprocessor has as many threads as there can be. Where few are, what
+  // comes next is fetched while they compute.
   const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(
       part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads, largest_registers_team));
-  const int threads = cluster == 1           ? static_cast<int>(std::bit_ceil(wanted))
-                      : loads_directly(k, s) ? largest_registers_team
-                                             : cluster_threads;
-  s.block_threads = threads;
-  const std::int64_t at_once =  // blocks that a multiprocessor has
-      std::min<std::int64_t>(
-          threads_of_processor / threads,
-          (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
-  const bool waits = !s.bulk_loads.empty() && (cluster > 1 || at_once == 1);
-  if (waits) {
-    s.pieces = few_pieces;
-    const std::int64_t of_rows = std::max<std::int64_t>(1, at_once) * device.processors / cluster;
-    s.rows_ahead = static_cast<int>(std::max<std::int64_t>(1, of_rows / (cluster > 1 ? 4 : 2)));
-    if (!k.rows().is_constant() || k.rows().value() <= s.rows_ahead) s.rows_ahead = 0;
+  s.block_threads = at_once == 1 ? device.block_threads : static_cast<int>(std::bit_ceil(wanted));
+  const int threads = s.block_threads;
+  if (!s.bulk_loads.empty() && (cluster > 1 || at_once == 1)) {
+    const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * cluster));
+    if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
   }
-  s.streaming = cluster > 1;
   // Loads by the threads are several at once.
-  const int chunks = loads_directly(k, s) || !s.joined.empty() ? std::clamp(16 / s.vector, 2, 8) : 1;
+  const int chunks =
+      loads_directly(k, s) || !s.joined.empty() ? std::clamp(16 / s.vector, cluster > 1 ? 4 : 2, 8) : 1;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});

@@ -163,8 +163,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   save_shared(w, at);
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
-    lines_.add(fmt::format("{}{}<{}>({} + {}, y{});", if_live_,
-                           schedule_.streaming ? "store_streaming" : "store_vec", store_access(s),
+    lines_.add(fmt::format("{}store_vec<{}>({} + {}, y{});", if_live_, store_access(s),
                            body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
   }
 }

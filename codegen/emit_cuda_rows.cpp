@@ -132,7 +132,7 @@ void CudaEmitter::open_chunk() {
   if (shared_rows_) {
     lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_,
                            vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
-    lines_.open("if (f < end) {");
+    lines_.open("if (f < count) {");
     place_shared_element();
     return;
   }

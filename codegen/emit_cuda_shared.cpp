@@ -64,35 +64,18 @@ void CudaEmitter::declare_shared(KernelSource& source) {
   source.shared_bytes = static_cast<int>(at);
 }
 
-/// One thread starts all copies; each piece of each has a barrier.
+/// One thread starts all copies; each has its barrier.
 void CudaEmitter::start_copies() {
-  const std::vector<int>& bulk = schedule_.bulk_loads;
-  if (bulk.empty()) return;
-  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_), step = team_ * vector_;
-  const std::int64_t piece = ((part + schedule_.pieces - 1) / schedule_.pieces + step - 1) / step * step;
-  if (schedule_.pieces > 1)
-    lines_.add(fmt::format("const int n_piece = (int){};", body_.length(piece, "piece_elements")));
-  for (int v : bulk) lines_.add(fmt::format("__shared__ bulk_barrier arrived{}[{}];", v, schedule_.pieces));
+  if (schedule_.bulk_loads.empty()) return;
+  for (int v : schedule_.bulk_loads) lines_.add(fmt::format("__shared__ bulk_barrier arrived{};", v));
   lines_.open("if (t == 0) {");
-  for (int v : bulk) {
+  lines_.add(fmt::format("const index i{} = {};", inner_, cluster_ > 1 ? "start" : "0"));
+  for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
-    const bool pieces = schedule_.pieces > 1;
-    lines_.open(pieces ? "for (int piece = 0; piece * n_piece < count; ++piece) {" : "{");
-    if (pieces) {
-      lines_.add("const int f = piece * n_piece;");
-      lines_.add("const int size = count - f < n_piece ? count - f : n_piece;");
-    }
-    lines_.add(fmt::format("const index i{} = {}{};", inner_,
-                           cluster_ > 1 ? "start"
-                           : pieces     ? ""
-                                        : "0",
-                           pieces ? cluster_ > 1 ? " + f" : "f" : ""));
-    lines_.add(fmt::format("bulk_init(&arrived{}[{}]);", v, pieces ? "piece" : "0"));
-    lines_.add(fmt::format("bulk_load(s{0}{1}, {2} + {3}, (uint32){4} * {5}u, &arrived{0}[{6}]);", v,
-                           pieces ? " + f" : "", body_.buffer(x.buffer),
-                           body_.affine(x.address, fmt::format("v{}", v)), pieces ? "size" : "count",
-                           size_of(x.dtype), pieces ? "piece" : "0"));
-    lines_.close();
+    lines_.add(fmt::format("bulk_init(&arrived{});", v));
+    lines_.add(fmt::format("bulk_load(s{0}, {1} + {2}, (uint32)count * {3}u, &arrived{0});", v,
+                           body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
+                           size_of(x.dtype)));
   }
   fetch_ahead();
   lines_.close();
@@ -104,7 +87,6 @@ void CudaEmitter::fetch_ahead() {
   lines_.add(fmt::format("const index later = u + {};", body_.length(schedule_.rows_ahead, "n_ahead")));
   lines_.open(fmt::format("if (later < {}) {{", body_.length(k_.rows(), "n_rows")));
   body_.decode("later", kept_axes_);
-  lines_.add(fmt::format("const index i{} = {};", inner_, cluster_ > 1 ? "start" : "0"));
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32)count * {}u);", body_.buffer(x.buffer),
@@ -144,37 +126,24 @@ void CudaEmitter::save_shared(const Walk& w, const std::string& at) {
 void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
   std::vector<const Walk*> walks{&w};
   if (more != nullptr) walks.push_back(more);
-  // What the walk is the first to read comes piece by piece.
-  std::vector<int> coming;
   bool direct = false;
   for (const Walk* each : walks)
     for (int v : each->values) {
-      if (is_bulk(v) && std::ranges::find(awaited_, v) == awaited_.end()) {
-        coming.push_back(v);
-        awaited_.push_back(v);
-      }
       direct = direct || (!is_bulk(v) && load_access(v) != 0);
+      if (!is_bulk(v) || std::ranges::find(awaited_, v) != awaited_.end()) continue;
+      awaited_.push_back(v);
+      lines_.add(fmt::format("bulk_wait(&arrived{}, 0);", v));
     }
-  const bool pieces = !coming.empty() && schedule_.pieces > 1;
   for (int v : w.folds) declare_fold(v, "fold");
   for (int v : w.folds)
     if (!followers(v).empty()) declare_rescaling(v);
   declare_divisors(w);
-  lines_.open(pieces ? "for (int piece = 0; piece * n_piece < count; ++piece) {" : "{");
-  for (int v : coming) lines_.add(fmt::format("bulk_wait(&arrived{}[{}], 0);", v, pieces ? "piece" : "0"));
-  if (pieces) {
-    lines_.add("const int from = piece * n_piece;");
-    lines_.add("const int end = count - from < n_piece ? count : from + n_piece;");
-  } else {
-    lines_.add("const int from = 0, end = count;");
-  }
   const auto each = [&] {
     for (int v : w.folds) accumulate(v, "fold", place_in_row());
   };
   if (direct || more != nullptr) {
     // Several vectors at once: their loads keep the memory busy, and sums are rescaled once for all of them.
-    lines_.open(
-        fmt::format("for (int begin = from; begin < end; begin += {}) {{", team_ * chunks_ * vector_));
+    lines_.open(fmt::format("for (int begin = 0; begin < count; begin += {}) {{", team_ * chunks_ * vector_));
     for (int v : w.folds)
       if (!followers(v).empty())
         lines_.add(fmt::format("const {0} before{1} = fold{1};", type_name(folded(v)), v));
@@ -187,12 +156,11 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     if (more != nullptr) print_continued(*more);
   } else {
     lines_.add("#pragma unroll 1");
-    lines_.open(fmt::format("for (int f = from + t{}; f < end; f += {}) {{",
+    lines_.open(fmt::format("for (int f = t{}; f < count; f += {}) {{",
                             vector_ > 1 ? fmt::format(" * {}", vector_) : "", team_ * vector_));
     place_shared_element();
     visit(w, "", each);
   }
-  lines_.close();
   lines_.close();
   exchange(w.folds);
 }

@@ -94,11 +94,9 @@ std::string Schedule::str() const {
   for (const Crossing& c : crossings)
     text += fmt::format("; v{} {}", c.value, name(c.residence, block_threads > 1));
   for (int v : joined) text += fmt::format("; v{} folded along", v);
-  for (int v : bulk_loads)
-    text += fmt::format("; v{} by bulk copy{}", v, pieces > 1 ? fmt::format(" in {} pieces", pieces) : "");
+  for (int v : bulk_loads) text += fmt::format("; v{} by bulk copy", v);
   if (rows_at_once > 1) text += fmt::format("; {} rows at once", rows_at_once);
   if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
-  if (streaming) text += "; stores stream";
   return text;
 }
 

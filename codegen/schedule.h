@@ -50,11 +50,9 @@ struct Schedule {
   bool columns = false;      // rows lie side by side, and vectors run along them
   bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
-  int pieces = 1;            // of each bulk copy: the first are folded while others come
   int rows_at_once = 1;      // of a team that walks over rows: bulk copies bring so many, one is in work
   int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides
   int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
-  bool streaming = false;    // what is stored leaves the caches first
   bool wide_index = true;    // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
