@@ -27,6 +27,13 @@ std::int64_t exchanged_bytes(const Kernel& k) {
   return bytes;
 }
 
+/// Of one element of a row.
+std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings) {
+  std::int64_t bytes = 0;
+  for (const Crossing& c : crossings) bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
+  return bytes;
+}
+
 /// Whether the threads load any of the row's elements themselves: what no bulk copy brings, and what is the
 /// same for every row.
 bool loads_directly(const Kernel& k, const Schedule& s) {
@@ -84,8 +91,7 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
     why = "shared rows: nothing of a row is read twice";
     return std::nullopt;
   }
-  std::int64_t bytes = 0;
-  for (const Crossing& c : s.crossings) bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
+  const std::int64_t bytes = kept_bytes(k, s.crossings);
   const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
   const int cluster = cluster_for(k, device, bytes, device.shared_bytes_per_block - own);
   if (cluster == 0) {
@@ -94,21 +100,27 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   }
   // Between the blocks of a cluster an exchange costs more than the steps that spare one.
   if (cluster > 1) {
-    s.joined = joinable(k);
-    s.crossings = shared_crossings(k, s.joined);
-    if (s.crossings.empty()) {
+    const std::vector<int> joined = joinable(k);
+    const std::vector<Crossing> crossings = shared_crossings(k, joined);
+    if (crossings.empty()) {
       why = "shared rows: what belongs together is folded in one walk, and nothing of a row is read twice";
       return std::nullopt;
     }
+    if (kept_bytes(k, crossings) <= bytes) {
+      s.joined = joined;
+      s.crossings = crossings;
+    }
   }
-  for (const Crossing& c : s.crossings)
-    if (device.bulk_copies && folded_axes == 1 && copies_in_bulk(k, c.value, inner))
-      s.bulk_loads.push_back(c.value);
-
   const std::int64_t part = part_of_block(length, cluster);
   const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
       std::max<std::int64_t>(
           1, (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
+  // Where several blocks share a multiprocessor, the loads of one keep the memory busy while another
+  // computes.
+  const bool many = cluster == 1 && at_once > 2 && s.vector <= 4;
+  if (device.bulk_copies && folded_axes == 1 && !many)
+    for (const Crossing& c : s.crossings)
+      if (copies_in_bulk(k, c.value, inner)) s.bulk_loads.push_back(c.value);
   // A block that is alone on its multiprocessor has as many threads as there can be. Where few are, what
   // comes next is fetched while they compute.
   const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(

@@ -128,6 +128,13 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       lines_.add(fmt::format("vec<{}, {}> y{};", stored_type(s), vector_, s));
     }
   restore_shared(w);
+  std::vector<int> exact;  // quotients
+  for (int v : w.values) {
+    if (!divides_exactly(w, v)) continue;
+    exact.push_back(v);
+    lines_.add(fmt::format("vec<f32, {}> dividend{};", vector_, v));
+    lines_.add(fmt::format("bool sure{} = exact{}.usable;", v, value(v).operands[1]));
+  }
   const bool each_element = vector_ > 1 || lanes_ > 0;
   if (each_element) {
     lines_.add(fmt::format("const index first = i{};", inner_));
@@ -147,7 +154,12 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
                              value(v).operands[1]));
-    else
+    else if (std::ranges::find(exact, v) != exact.end()) {
+      const int a = value(v).operands[0];
+      lines_.add(fmt::format("dividend{}.at[k] = v{};", v, a));
+      lines_.add(fmt::format("sure{0} = sure{0} && divides_exactly(v{1});", v, a));
+      lines_.add(fmt::format("const f32 v{} = exact_div(v{}, exact{});", v, a, value(v).operands[1]));
+    } else
       body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
   }
   for (int v : w.kept)
@@ -161,6 +173,16 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   each();
   if (each_element) lines_.close();
   save_shared(w, at);
+  for (int v : exact) {
+    lines_.open(fmt::format("if (!sure{}) {{", v));
+    lines_.add("#pragma unroll");
+    lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
+    for (int s : wide)
+      if (k_.stores[static_cast<std::size_t>(s)].value == v)
+        lines_.add(fmt::format("y{}.at[k] = dividend{}.at[k] / v{};", s, v, value(v).operands[1]));
+    lines_.close();
+    lines_.close();
+  }
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
     lines_.add(fmt::format("{}store_vec<{}>({} + {}, y{});", if_live_, store_access(s),

@@ -159,6 +159,9 @@ class CudaEmitter {
   bool is_kept(int v) const;
   /// Whether a value is a quotient by one number for the whole row, whose reciprocal will do.
   bool divides_row(int v) const;
+  /// The same of an exact quotient that does nothing but go to wide stores: then those of a vector are
+  /// corrected together, in the rare case that one needs it.
+  bool divides_exactly(const Walk& walk, int v) const;
 
   const Kernel& k_;
   const Schedule& schedule_;
@@ -180,6 +183,7 @@ class CudaEmitter {
   std::string if_live_;                      // what stores stand under
   std::vector<bool> in_row_;
   std::vector<int> divisors_;  // values whose reciprocals are declared
+  std::vector<int> exact_divisors_;
   // Of rows in shared memory, which one block or a cluster shares.
   bool shared_rows_ = false;
   int cluster_ = 1;

@@ -117,7 +117,28 @@ bool CudaEmitter::divides_row(int v) const {
          x.form == passes::MathForm::narrow && !in_row_[static_cast<std::size_t>(x.operands[1])];
 }
 
+bool CudaEmitter::divides_exactly(const Walk& w, int v) const {
+  const KernelValue& x = value(v);
+  // Where a row stays in registers, the division's own short way costs no more.
+  if (!shared_rows_ || vector_ == 1 || x.kind != KernelValue::Kind::compute || x.op != ir::Op::div ||
+      x.dtype != DType::f32 || x.form == passes::MathForm::narrow ||
+      in_row_[static_cast<std::size_t>(x.operands[1])] || std::ranges::find(w.kept, v) != w.kept.end())
+    return false;
+  bool used = false;
+  for (int u = v + 1; u < static_cast<int>(k_.values.size()); ++u)
+    for_each_operand(k_, u, [&](int o) { used = used || o == v; });
+  return !used && std::ranges::all_of(w.stores, [&](int s) {
+    return k_.stores[static_cast<std::size_t>(s)].value != v || store_access(s) != 0;
+  });
+}
+
 void CudaEmitter::declare_divisors(const Walk& w) {
+  for (int v : w.values) {
+    const int by = value(v).operands.size() == 2 ? value(v).operands[1] : -1;
+    if (!divides_exactly(w, v) || std::ranges::find(exact_divisors_, by) != exact_divisors_.end()) continue;
+    exact_divisors_.push_back(by);
+    lines_.add(fmt::format("const exact_divisor exact{0} = exact_divisor_of(v{0});", by));
+  }
   for (int v : w.values) {
     if (!divides_row(v) || std::ranges::find(divisors_, value(v).operands[1]) != divisors_.end()) continue;
     divisors_.push_back(value(v).operands[1]);

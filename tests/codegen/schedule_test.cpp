@@ -211,9 +211,11 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   const auto rows = [&](const std::string& shape, const Target& target = h100) {
     return scheduled(target, "%x: " + shape + ")", norm);
   };
+  CHECK(rows("f32[M, 16384]") ==
+        "shared rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4; v0 in shared memory");
   CHECK(
-      rows("f32[M, 16384]") ==
-      "shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      rows("bf16[M, 16384]") ==
+      "shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; v0 by bulk "
       "copy");
   // One block to a multiprocessor, with all threads, which fetches a later row meanwhile.
   CHECK(
@@ -242,7 +244,7 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   CHECK(rows("f32[M, 16384]", Target::cuda("sm_75")).starts_with("team rows"));
   // What is read once needs no place, nor what is the same for every row.
   CHECK(scheduled(h100, "%x: f32[M, 65536])", "return sum(%x, axes=[1])").starts_with("team rows"));
-  CHECK(scheduled(h100, "%x: f32[M, 16384], %w: f32[16384])",
+  CHECK(scheduled(h100, "%x: f32[M, 32768], %w: f32[32768])",
                   "%y = mul(%x, %w)\n  return add(mul(%x, sum(%y, axes=[1], keepdims=true)), %w)")
             .find("v0 in shared memory; v0 by bulk copy") != std::string::npos);
   // The sum of two tensors takes the room of one, and passes the threads.

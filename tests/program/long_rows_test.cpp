@@ -2,6 +2,8 @@
 // element, for one and several inputs and outputs, at lengths that divide and that do not.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tests/program/check.h"
 
 using namespace sinter;
@@ -79,5 +81,26 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
   for (std::int64_t length : {262144, 600000}) {
     check(of_floats, bf16, 1, length);
     check(std::span(of_any).first(2), f32, 1, length);
+  }
+}
+
+TEST_CASE("numbers that one of their row divides are rounded right, large, small and none") {
+  const double divisors[] = {3, 1, 0x1.fffffep60, 0x1.fffffep59, 0x1p90, 0.7, 0x1p-130, INFINITY, 1.7};
+  const double special[] = {0.0, -0.0, -INFINITY, 0x1p-149, -0x1.8p-130, 0x1p-61, 0x1.fffffep-60, -0x1p126};
+  for (std::int64_t length : {64, 2048, 16384}) {
+    ir::Array x(f32, {std::ssize(divisors), length});
+    for (std::int64_t row = 0; row < x.shape[0]; ++row)
+      for (std::int64_t i = 0; i < length; ++i) {
+        // One that is the maximum of the row, numbers below it, and some that take the long way.
+        const double below = -1.0 - static_cast<double>((i * 7919 + row) % 10007) / 997;
+        double value = i == 5 ? divisors[row] : std::ldexp(below, static_cast<int>(i % 80) - 40);
+        if (i % 41 == 1) value = special[static_cast<std::size_t>(i / 41) % std::size(special)];
+        x.set(row * length + i, ir::Scalar::from_real(f32, value));
+      }
+    const ir::Graph g = ir::parse(fmt::format(
+        "graph @quotients(%x: f32[{}, {}]) {{\n  return div(%x, max(%x, axes=[1], keepdims=true))\n}}\n",
+        x.shape[0], length));
+    INFO(length);
+    for (Numerics numerics : all_modes) CHECK(off_exact(g, {x}, numerics) == "");
   }
 }
