@@ -109,6 +109,23 @@ TEST_CASE("more threads than a kernel's registers allow are refused before the d
                     ContainsSubstring("kernel takes_few: is launched with 2048 threads a block"));
 }
 
+TEST_CASE("shared memory and clusters that a GPU has no room for are refused before the driver does it") {
+  runtime::Device& gpu = need_gpu();
+  const auto kernel = loaded(gpu, "takes_few", "*to = 7;");
+  KernelLaunch large;
+  large.name = "takes_few";
+  large.units = 1;
+  large.block_threads = 32;
+  large.shared_bytes = 1 << 20;
+  CHECK_THROWS_WITH(gpu.check_kernel(large, *kernel),
+                    ContainsSubstring("kernel takes_few: is launched with 1048576 bytes of shared memory"));
+  KernelLaunch wide = large;
+  wide.shared_bytes = 0;
+  wide.units = wide.cluster = 64;
+  CHECK_THROWS_WITH(gpu.check_kernel(wide, *kernel),
+                    ContainsSubstring("kernel takes_few: is launched in clusters of 64 blocks"));
+}
+
 TEST_CASE("a child made by fork() after CUDA was used is told so") {
   runtime::Device& gpu = need_gpu();
   const Tensor x = ones({3}).to(Device("cuda")) + 1.0;
