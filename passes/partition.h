@@ -26,8 +26,8 @@ struct Group {
   std::vector<ir::Value> outputs;  // values written to memory
   ir::Shape domain;                // axes the kernel iterates over, outermost first
   std::vector<int> reduced;  // axes of the domain that its reductions fold; empty for a pointwise kernel
-  std::vector<ir::Value> after_rows;  // reductions that fold the other axes instead, across rows, and what
-                                      // depends on them, all of which lies along the reduced axes
+  std::vector<ir::Value> after_rows = {};  // reductions that fold the other axes instead, across rows, and
+                                           // what depends on them, all of which lies along the reduced axes
 };
 
 /// A value that one group writes for another to read, and the rule that kept the two apart.
