@@ -114,14 +114,15 @@ void CudaEmitter::pin_restored(const Walk& w) {
 bool CudaEmitter::divides_row(int v) const {
   const KernelValue& x = value(v);
   return k_.has_reduction() && x.kind == KernelValue::Kind::compute && x.op == ir::Op::div &&
-         x.form == passes::MathForm::narrow && !in_row_[static_cast<std::size_t>(x.operands[1])];
+         (x.form == passes::MathForm::narrow || x.form == passes::MathForm::bounded) &&
+         !in_row_[static_cast<std::size_t>(x.operands[1])];
 }
 
 bool CudaEmitter::divides_exactly(const Walk& w, int v) const {
   const KernelValue& x = value(v);
   // Where a row stays in registers, the division's own short way costs no more.
   if (!shared_rows_ || vector_ == 1 || x.kind != KernelValue::Kind::compute || x.op != ir::Op::div ||
-      x.dtype != DType::f32 || x.form == passes::MathForm::narrow ||
+      x.dtype != DType::f32 || x.form != passes::MathForm::portable ||
       in_row_[static_cast<std::size_t>(x.operands[1])] || std::ranges::find(w.kept, v) != w.kept.end())
     return false;
   bool used = false;
@@ -142,7 +143,9 @@ void CudaEmitter::declare_divisors(const Walk& w) {
   for (int v : w.values) {
     if (!divides_row(v) || std::ranges::find(divisors_, value(v).operands[1]) != divisors_.end()) continue;
     divisors_.push_back(value(v).operands[1]);
-    lines_.add(fmt::format("const divisor divisor{0} = divisor_of(v{0});", divisors_.back()));
+    const bool bounded = value(v).form == passes::MathForm::bounded;
+    lines_.add(fmt::format("const {0} divisor{1} = {0}_of(v{1});", bounded ? "bounded_divisor" : "divisor",
+                           divisors_.back()));
   }
 }
 

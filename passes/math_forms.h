@@ -14,7 +14,7 @@ enum class MathForm : std::uint8_t {
   portable,  // the prelude's own function, the same bits on every device
   device,    // the device's function, within the bounds of docs/numerics.md
   narrow,    // an approximation that is good enough for what is stored in 16 bits
-  bounded,   // the same of a quotient whose divisor is known to be 1 or more
+  bounded,   // the same of a quotient whose divisor is known to be 2^-100 or more
   coarse,    // an approximation that is good enough for what is stored in bf16
 };
 

@@ -82,13 +82,15 @@ TEST_CASE("sigmoid and what it gates are narrow throughout") {
   CHECK(form_of(ir::Op::reciprocal, silu) == MathForm::bounded);
 }
 
-TEST_CASE("a divisor that is 1 or more needs no care for the ends of the range") {
+TEST_CASE("a divisor that is not small needs no care for the ends of the range") {
   const auto div_of = [](const std::string& divisor) {
     return form_of(ir::Op::div, "(%x: bf16[8], %y: bf16[8]) {\n  return div(%x, " + divisor + ")\n}");
   };
   CHECK(div_of("add(1, exp(%y))") == MathForm::bounded);
   CHECK(div_of("add(mul(%y, %y), 2)") == MathForm::bounded);
-  CHECK(div_of("add(0.5, exp(%y))") == MathForm::narrow);
+  CHECK(div_of("add(sqrt(abs(%y)), 0.0001)") == MathForm::bounded);
+  CHECK(div_of("exp(%y)") == MathForm::narrow);
+  CHECK(div_of("add(exp(%y), 1e-38)") == MathForm::narrow);
   CHECK(div_of("add(1, %y)") == MathForm::narrow);
 }
 
