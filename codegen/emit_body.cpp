@@ -2,7 +2,7 @@
 
 #include <fmt/ranges.h>
 #include <algorithm>
-
+#include <cmath>
 #include <limits>
 
 #include "ir/base/check.h"
@@ -207,6 +207,30 @@ void BodyPrinter::decode(const std::string& number, const std::vector<int>& axes
   }
 }
 
+namespace {
+
+/// Whether the form of a function may take x and a constant k in place of the product k x.
+bool takes_factor(const KernelValue& v) {
+  return v.op == Op::erfc && (v.form == passes::MathForm::narrow || v.form == passes::MathForm::coarse);
+}
+
+}  // namespace
+
+/// The names of x and k where the value is a product k x with a moderate constant, else the value's own.
+std::vector<std::string> BodyPrinter::factors(int product) const {
+  const KernelValue& v = kernel_.values[static_cast<std::size_t>(product)];
+  const auto is_moderate = [&](int number) {
+    const KernelValue& k = kernel_.values[static_cast<std::size_t>(number)];
+    const long double size = k.kind == Kind::literal ? std::fabs(k.literal.real()) : 0;
+    return size >= 0x1p-20L && size <= 0x1p20L;
+  };
+  if (v.kind == Kind::compute && v.op == Op::mul && v.dtype == DType::f32) {
+    if (is_moderate(v.operands[1])) return {value_name(v.operands[0]), value_name(v.operands[1])};
+    if (is_moderate(v.operands[0])) return {value_name(v.operands[1]), value_name(v.operands[0])};
+  }
+  return {value_name(product)};
+}
+
 std::string BodyPrinter::expression(int value) {
   const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
   const std::string own = value_name(value);
@@ -231,6 +255,7 @@ std::string BodyPrinter::expression(int value) {
                          affine(v.address, own));
     case Kind::compute:
       if (v.form == passes::MathForm::portable) return apply(v.op, v.dtype, operands);
+      if (takes_factor(v)) operands = factors(v.operands[0]);
       return fmt::format("{}{}({})", prefix(v.form), name(v.op), fmt::join(operands, ", "));
     case Kind::reduce:
       break;

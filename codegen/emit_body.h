@@ -45,6 +45,7 @@ class BodyPrinter {
   void declare(int value, const Load& load = {});
   /// The right-hand side of a value's declaration.
   std::string expression(int value);
+  std::vector<std::string> factors(int product) const;
   std::string load(int value);
   /// What was read from memory, as a value.
   static std::string from_stored(const std::string& text, DType t);
