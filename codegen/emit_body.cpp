@@ -296,8 +296,8 @@ std::string param_type(const Kernel& k, const KernelParam& p) {
 }
 }  // namespace
 
-std::string BodyPrinter::param_struct() const {
-  std::string text = "struct Params {\n";
+std::string BodyPrinter::param_struct(std::string_view name) const {
+  std::string text = fmt::format("struct {} {{\n", name);
   for (const KernelParam& p : params_) text += fmt::format("  {}{};\n", param_type(kernel_, p), p.name);
   return text + "};\n";
 }

@@ -62,7 +62,7 @@ class BodyPrinter {
   /// Gives each parameter its offset; returns the size of the block.
   int lay_out(int index_bytes);
   /// "struct Params { ... };" and, for the body, a local copy of each field.
-  std::string param_struct() const;
+  std::string param_struct(std::string_view name = "Params") const;
   std::vector<std::string> param_locals() const;
   static std::string value_name(int value);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/access.h"
+#include "codegen/batch.h"
 #include "codegen/device.h"
 #include "codegen/prelude.h"
 #include "ir/base/check.h"
@@ -45,7 +46,9 @@ void CudaEmitter::finish(KernelSource& source) {
   source.header = header_comment(k_, schedule_);
   std::string text =
       fmt::format("namespace sinter {{\n\ntypedef {} index;\n\n", schedule_.wide_index ? "int64" : "int32");
-  text += body_.param_struct() + "\n";
+  const bool shared_launch = schedule_.batch > 1;
+  text += body_.param_struct(shared_launch ? "Instance" : "Params") + "\n";
+  if (shared_launch) text += batch_struct(schedule_.batch) + "\n";
   std::string bounds = std::to_string(schedule_.block_threads);
   if (schedule_.least_blocks > 1) {
     // With ONE_BLOCK defined the compiler is free to use more registers.
@@ -54,10 +57,14 @@ void CudaEmitter::finish(KernelSource& source) {
                     schedule_.least_blocks);
     bounds += ", LEAST_BLOCKS";
   }
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params p) {{\n", bounds,
-                      k_.name);
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params {}) {{\n", bounds,
+                      k_.name, shared_launch ? "batch" : "p");
+  if (shared_launch) text += batch_locals(schedule_.batch);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
-  text += lines_.take() + "}\n\n}  // namespace sinter\n";
+  const std::string body = lines_.take();
+  SINTER_ASSERT(!shared_launch || body.find("blockIdx") == body.npos,
+                "{}: its blocks do not work for themselves, and share a launch", k_.name);
+  text += body + "}\n\n}  // namespace sinter\n";
   source.text = prelude(text, Backend::cuda) + "\n" + text;
 }
 
@@ -66,7 +73,7 @@ void CudaEmitter::print_elements(KernelSource& source) {
   const ir::Dim total = k_.rows();
   source.units = pieces_of(total, per_block);
   source.unit_elements = per_block;
-  lines_.add(fmt::format("const index e = ((index)blockIdx.x * {} + (index)threadIdx.x){};",
+  lines_.add(fmt::format("const index e = ({} * {} + (index)threadIdx.x){};", block_number(schedule_),
                          schedule_.block_threads, vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
   lines_.add(fmt::format("if (e >= {}) return;", body_.length(total, "n_all")));
   body_.decode("e", kept_axes_);

@@ -7,6 +7,7 @@
 // which goes by its name fold5 inside the loops over k.
 #include <algorithm>
 
+#include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
 #include "ir/base/check.h"
@@ -42,7 +43,7 @@ void CudaEmitter::print_columns(KernelSource& source) {
     place_piece(source, pieces, tiles, team_);
     declare_pieces(source, staging.walks.at(0).folds, tiles * ir::Dim(pieces * lanes_ * vector_), tiles);
   } else {
-    lines_.add("const index tile = (index)blockIdx.x;");
+    lines_.add(fmt::format("const index tile = {};", block_number(schedule_)));
   }
   lines_.add(fmt::format("const int lane = (int)threadIdx.x % {0}, t = (int)threadIdx.x / {0};", lanes_));
   lines_.add(fmt::format("const index column = (tile * {} + lane) * {};", lanes_, vector_));

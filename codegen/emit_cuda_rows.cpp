@@ -3,6 +3,7 @@
 // again stay in registers where the schedule says so.
 #include <algorithm>
 
+#include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
 #include "ir/base/check.h"
@@ -69,7 +70,8 @@ void CudaEmitter::print_rows(KernelSource& source) {
   else if (pieces > 1)
     place_split_rows(source, staging, pieces);
   else
-    place_thread(rows_ == 1 ? "(index)blockIdx.x" : fmt::format("(index)blockIdx.x * {}", rows_));
+    place_thread(rows_ == 1 ? std::string(block_number(schedule_))
+                            : fmt::format("{} * {}", block_number(schedule_), rows_));
   if (!shared_rows_) body_.decode("u", kept_axes_);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;

@@ -4,6 +4,7 @@
 // itself.
 #include <algorithm>
 
+#include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
 #include "ir/base/check.h"
@@ -30,7 +31,7 @@ void CudaEmitter::place_block(KernelSource& source) {
   const std::int64_t part = part_of_block(k_.row_length().value(), cluster_);
   if (cluster_ > 1) lines_.add("cluster_arrive();");
   lines_.add(cluster_ > 1 ? fmt::format("const index u = (index)(blockIdx.x / {}u);", cluster_)
-                          : "const index u = (index)blockIdx.x;");
+                          : fmt::format("const index u = {};", block_number(schedule_)));
   lines_.add("const int t = (int)threadIdx.x;");
   if (cluster_ > 1) {
     const std::string n_part = body_.length(part, "n_part");

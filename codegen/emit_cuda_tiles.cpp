@@ -3,6 +3,7 @@
 // elements in the order of the axes. Stores that lie across leave through shared memory likewise.
 #include <algorithm>
 
+#include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/tile.h"
 #include "ir/base/check.h"
@@ -63,7 +64,7 @@ class TilePrinter {
     std::vector<int> split;
     for (int axis = static_cast<int>(k_.axes.size()) - 1; axis >= 0; --axis)
       if (is_split(axis)) split.push_back(axis);
-    std::string rest = "(index)blockIdx.x";
+    std::string rest(block_number(s_));
     for (std::size_t i = 0; i < split.size(); ++i) {
       const int axis = split[i];
       const std::int64_t size = shape_.size(axis);

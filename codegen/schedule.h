@@ -53,6 +53,7 @@ struct Schedule {
   int rows_at_once = 1;      // of a team that walks over rows: bulk copies bring so many, one is in work
   int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides
   int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
+  int batch = 1;             // instances of the kernel that one launch takes at most
   bool wide_index = true;    // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"

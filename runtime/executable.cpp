@@ -16,20 +16,23 @@ namespace sinter::runtime {
 using ir::Value;
 
 Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
+                       std::span<const std::vector<int>> launches,
                        const std::vector<std::optional<ir::View>>& views) {
-  place_values(g, groups, views);
-  int kernel = 0;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const passes::Group& group = *groups[i].group;
+  place_values(g, groups, launches, views);
+  for (const std::vector<int>& launch : launches) {
+    const auto first = static_cast<std::size_t>(launch[0]);
+    const passes::Group& group = *groups[first].group;
     const bool empty = std::ranges::all_of(group.outputs, [&](Value v) { return g.shape(v).is_empty(); });
-    if (group.kind == passes::GroupKind::gemm && !empty) steps_.push_back(matmul_step(g, group, views));
-    for (const PlannedKernel& planned : groups[i].kernels) {
-      const int own = kernel++;
-      if (empty) continue;
-      steps_.push_back(kernel_step(planned, i, own));
-      most_param_bytes_ = std::max(most_param_bytes_, steps_.back().params.size());
-    }
+    if (empty) continue;
+    if (launch.size() > 1)
+      steps_.push_back(joined_step(groups, launch));
+    else if (group.kind == passes::GroupKind::gemm)
+      steps_.push_back(matmul_step(g, group, views));
+    else
+      for (std::size_t k = 0; k < groups[first].kernels.size(); ++k)
+        steps_.push_back(kernel_step(groups[first].kernels[k], first, groups[first].numbers[k]));
   }
+  for (const Step& step : steps_) most_param_bytes_ = std::max(most_param_bytes_, step.params.size());
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
     Result r{places_[view.base.id], view.offset.value(), g.dtype(out.value), g.shape(out.value).values(), {}};
@@ -39,6 +42,7 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
 }
 
 void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> groups,
+                              std::span<const std::vector<int>> launches,
                               const std::vector<std::optional<ir::View>>& views) {
   places_.resize(g.size());
   for (std::size_t i = 0; i < g.inputs().size(); ++i)
@@ -50,16 +54,18 @@ void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> 
     places_[base.id] = {Place::Kind::output, static_cast<std::int64_t>(output_bytes_.size())};
     output_bytes_.push_back(bytes_of(base));
   }
+  std::vector<int> at(groups.size());  // the launch of each group; all that it touches lives through it
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    for (int group : launches[i]) at[static_cast<std::size_t>(group)] = static_cast<int>(i);
   std::vector<int> last_reader(g.size(), 0);
   for (std::size_t i = 0; i < groups.size(); ++i)
-    for (Value v : groups[i].group->inputs) last_reader[v.id] = static_cast<int>(i);
+    for (Value v : groups[i].group->inputs) last_reader[v.id] = std::max(last_reader[v.id], at[i]);
   std::vector<passes::Lifetime> lifetimes;
   std::vector<Value> temporaries;
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (Value v : groups[i].group->outputs)
       if (places_[v.id].kind == Place::Kind::none) {
-        lifetimes.push_back(
-            {bytes_of(v), static_cast<int>(i), std::max(last_reader[v.id], static_cast<int>(i))});
+        lifetimes.push_back({bytes_of(v), at[i], std::max(last_reader[v.id], at[i])});
         temporaries.push_back(v);
       }
   partials_.resize(groups.size());
@@ -68,8 +74,8 @@ void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> 
       for (const codegen::KernelBuffer& b : planned.kernel->buffers)
         if (b.partial >= 0 && b.written) {
           partials_[i].push_back({Place::Kind::arena, static_cast<std::int64_t>(lifetimes.size())});
-          lifetimes.push_back({(b.parts * planned.kernel->row_length()).value() * size_of(b.dtype),
-                               static_cast<int>(i), static_cast<int>(i)});
+          lifetimes.push_back(
+              {(b.parts * planned.kernel->row_length()).value() * size_of(b.dtype), at[i], at[i]});
         }
   const passes::MemoryPlan plan = passes::plan_memory(lifetimes);
   for (std::size_t i = 0; i < temporaries.size(); ++i)
@@ -96,22 +102,46 @@ std::int64_t grain_of(std::int64_t units, std::int64_t unit_elements) {
 
 }  // namespace
 
+/// The addresses that the kernel's parameters take, which begin at the offset.
+void Executable::add_pointers(Step& step, const PlannedKernel& planned, std::size_t group, int offset) const {
+  for (const codegen::KernelParam& p : planned.source->params) {
+    if (p.kind != codegen::KernelParam::Kind::buffer) continue;
+    const codegen::KernelBuffer& b = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)];
+    const Place& place =
+        b.partial >= 0 ? partials_[group][static_cast<std::size_t>(b.partial)] : places_[b.value.id];
+    SINTER_ASSERT(place.kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
+    step.pointers.push_back({offset + p.offset, place});
+  }
+}
+
+/// One launch of the kernels of several groups, which have one text.
+Executable::Step Executable::joined_step(std::span<const PlannedGroup> groups,
+                                         const std::vector<int>& launch) const {
+  const auto of = [&](int group) -> const PlannedGroup& { return groups[static_cast<std::size_t>(group)]; };
+  Step step =
+      kernel_step(of(launch[0]).kernels[0], static_cast<std::size_t>(launch[0]), of(launch[0]).numbers[0]);
+  step.pointers.clear();
+  step.launch.units = 0;
+  std::vector<const codegen::KernelSource*> sources;
+  for (int group : launch) {
+    const PlannedKernel& planned = of(group).kernels[0];
+    const int offset = static_cast<int>(sources.size()) * planned.source->param_bytes;
+    add_pointers(step, planned, static_cast<std::size_t>(group), offset);
+    step.launch.units += planned.source->units.value();
+    sources.push_back(planned.source);
+  }
+  step.params = batch_params(sources);
+  return step;
+}
+
 Executable::Step Executable::kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const {
   const codegen::KernelSource& source = *planned.source;
   Step step;
   step.kernel = kernel;
   step.params = constant_params(source);
-  for (const codegen::KernelParam& p : source.params) {
-    if (p.kind == codegen::KernelParam::Kind::buffer) {
-      const codegen::KernelBuffer& b = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)];
-      const Place& place =
-          b.partial >= 0 ? partials_[group][static_cast<std::size_t>(b.partial)] : places_[b.value.id];
-      step.pointers.push_back({p.offset, place});
-      SINTER_ASSERT(place.kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
-    } else if (p.kind == codegen::KernelParam::Kind::phase) {
-      step.launch.phase_offset = p.offset;
-    }
-  }
+  for (const codegen::KernelParam& p : source.params)
+    if (p.kind == codegen::KernelParam::Kind::phase) step.launch.phase_offset = p.offset;
+  add_pointers(step, planned, group, 0);
   step.launch.name = lasting_name(source.name);
   step.launch.units = source.units.value();
   constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();

@@ -22,18 +22,20 @@ struct PlannedKernel {
 struct PlannedGroup {
   const passes::Group* group;
   std::vector<PlannedKernel> kernels;
+  std::vector<int> numbers;  // of the kernels among those that run
 };
 
 class Executable {
  public:
   using Kernels = std::span<const std::shared_ptr<const LoadedKernel>>;
 
-  /// All lengths are numbers. `views` are passes::memory_views of the graph. Needs no device. Throws
+  /// All lengths are numbers. `launches` are numbers of groups in the order in which they run; several in one
+  /// have a kernel each, of one text. `views` are passes::memory_views of the graph. Needs no device. Throws
   /// UnsupportedError for a kernel of more blocks than a launch can have.
   Executable(const ir::Graph& graph, std::span<const PlannedGroup> groups,
-             const std::vector<std::optional<ir::View>>& views);
+             std::span<const std::vector<int>> launches, const std::vector<std::optional<ir::View>>& views);
 
-  /// Throws DeviceError for kernels, one per group that has one, in order, that the device cannot launch.
+  /// Throws DeviceError for kernels, by their numbers, that the device cannot launch.
   void check(Device& device, Kernels kernels) const;
 
   /// Runs with them, on inputs that are on the device.
@@ -78,8 +80,11 @@ class Executable {
   class Memory;  // of one run
 
   void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
+                    std::span<const std::vector<int>> launches,
                     const std::vector<std::optional<ir::View>>& views);
   Step kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const;
+  Step joined_step(std::span<const PlannedGroup> groups, const std::vector<int>& launch) const;
+  void add_pointers(Step& step, const PlannedKernel& planned, std::size_t group, int offset) const;
   static void join_batch_axes(Step& step);
   static void run_matmul(Device& device, const Step& step, const Memory& memory);
   Step matmul_step(const ir::Graph& graph, const passes::Group& group,

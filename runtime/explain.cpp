@@ -21,6 +21,13 @@ std::string id(std::size_t group) {
   return fmt::format("k{}", group);
 }
 
+/// "launched with 43 others, from k0", or nothing for what has launches of its own.
+std::string companions(const std::vector<int>& launch) {
+  if (launch.size() == 1) return "";
+  return fmt::format("launched with {} other{}, from {}", launch.size() - 1, launch.size() > 2 ? "s" : "",
+                     id(static_cast<std::size_t>(launch[0])));
+}
+
 /// `group` is that of a product.
 Json gemm_json(const ir::Graph& g, const passes::Group& group) {
   const Value v = group.nodes[0];
@@ -83,6 +90,8 @@ std::vector<GroupSummary> Program::summaries() const {
         if (kernels.name.empty()) kernels.name = k.name;
         kernels.schedule += kernels.schedule.empty() ? "" : "; then ";
         kernels.schedule += p.sources[static_cast<std::size_t>(number)].schedule.str();
+        if (const std::string others = companions(p.launch_of(i)); !others.empty())
+          kernels.schedule += "; " + others;
         kernels.bytes_read = kernels.bytes_read + k.bytes(false);
         kernels.bytes_written = kernels.bytes_written + k.bytes(true);
       }
@@ -134,7 +143,8 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
                          {"schedule", p.sources[at].schedule.str()},
                          {"bytes_read", number(k.bytes(false))},
                          {"bytes_written", number(k.bytes(true))},
-                         {"id", id(i)}});
+                         {"id", id(i)},
+                         {"launch", id(static_cast<std::size_t>(p.launch_of(i)[0]))}});
       if (!reports.empty()) add_report(kernels.back(), reports[at]);
     }
   }
@@ -176,6 +186,8 @@ std::string Program::explain() const {
       text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
                           id(i), k.name, ops, p.sources[at].schedule.str(), k.bytes(false).str(),
                           k.bytes(true).str());
+      if (const std::string others = companions(p.launch_of(i)); !others.empty())
+        text += fmt::format("    {}\n", others);
     }
   }
   for (const passes::Boundary& b : p.partition.boundaries)

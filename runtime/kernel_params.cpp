@@ -1,5 +1,8 @@
 #include "runtime/kernel_params.h"
 
+#include <algorithm>
+
+#include "codegen/batch.h"
 #include "ir/base/check.h"
 
 namespace sinter::runtime {
@@ -41,6 +44,22 @@ void put_scratch(const KernelLaunch& launch, std::span<std::byte> params, std::b
                  std::byte* counters) {
   for (const ScratchPointer& p : launch.scratch)
     put_param(params, p.offset, (p.counters ? counters : working) + p.at);
+}
+
+std::vector<std::byte> batch_params(std::span<const codegen::KernelSource* const> sources) {
+  const int bytes = sources[0]->param_bytes, batch = sources[0]->schedule.batch;
+  const auto places = static_cast<std::size_t>(batch);
+  SINTER_ASSERT(sources.size() <= places, "{} instances, and the text of {} takes {}", sources.size(),
+                sources[0]->name, batch);
+  std::vector<std::byte> block(static_cast<std::size_t>(codegen::batch_bytes(batch, bytes)));
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i <= places; ++i) {
+    put_param(block, codegen::first_blocks_offset(batch, bytes) + 4 * static_cast<int>(i), first);
+    if (i >= sources.size()) continue;
+    std::ranges::copy(constant_params(*sources[i]), block.begin() + static_cast<std::ptrdiff_t>(i) * bytes);
+    first += static_cast<std::uint32_t>(sources[i]->units.value());
+  }
+  return block;
 }
 
 }  // namespace sinter::runtime

@@ -15,6 +15,11 @@ namespace sinter::runtime {
 /// lengths are numbers.
 std::vector<std::byte> constant_params(const codegen::KernelSource& source);
 
+/// The block of a launch of several instances: theirs, with what depends on the run left out, and the blocks
+/// that they begin at. Each place holds for the source of that number at `number * param_bytes`. All have one
+/// text, which takes them.
+std::vector<std::byte> batch_params(std::span<const codegen::KernelSource* const> sources);
+
 template <class T>
 void put_param(std::span<std::byte> block, int offset, T value) {
   std::memcpy(block.data() + offset, &value, sizeof(T));

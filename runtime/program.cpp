@@ -63,18 +63,19 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.store_outputs();
   if (gpu) p.cut_groups();
   p.generate();
+  p.join();
   if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
   if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
   if (!p.optimized.symbols().empty()) return program;
   std::vector<PlannedGroup> groups;
   for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
-    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&p.partition.groups[i], {}});
+    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&p.partition.groups[i], {}, p.kernels_of[i]});
     for (int k : p.kernels_of[i]) {
       const auto at = static_cast<std::size_t>(k);
       planned.kernels.push_back({&p.kernels[at], &p.sources[at]});
     }
   }
-  p.executable = std::make_unique<Executable>(p.optimized, groups, p.views);
+  p.executable = std::make_unique<Executable>(p.optimized, groups, p.launches, p.views);
   for (Value v : p.optimized.inputs()) p.input_shapes.push_back(p.optimized.shape(v).values());
   p.range = lasting_name(p.captured.name());
   return program;

@@ -17,9 +17,11 @@ struct Program::Impl {
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
   std::vector<passes::MathForm> forms;         // of them; none on the CPU
   passes::Partition partition;
-  std::vector<codegen::Kernel> kernels;                 // of the groups, in the order in which they run
-  std::vector<codegen::KernelSource> sources;           // of the kernels
-  std::vector<std::vector<int>> kernels_of;             // per group; none for products
+  std::vector<codegen::Kernel> kernels;        // of the groups, in the order in which they run
+  std::vector<codegen::KernelSource> sources;  // of the kernels
+  std::vector<std::vector<int>> kernels_of;    // per group; none for products
+  std::vector<std::vector<int>> launches;      // of groups, in the order in which they run; more than
+                                               // one: a launch of the kernel of each
   std::vector<std::vector<std::int64_t>> input_shapes;  // where lengths have values
   const char* range = "";                               // its name for profilers
   std::unique_ptr<Executable> executable;               // none while lengths have no values
@@ -31,6 +33,10 @@ struct Program::Impl {
   void cut_groups();
   /// Kernels and sources of the partition's groups.
   void generate();
+  /// Which of them share launches; those get the text that serves for it (runtime/join_program.cpp).
+  void join();
+  /// The launch that the group runs in.
+  const std::vector<int>& launch_of(std::size_t group) const;
 
   mutable std::mutex compiling;
   mutable std::atomic<bool> compiled = false;

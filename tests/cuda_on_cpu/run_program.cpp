@@ -62,14 +62,22 @@ class Run {
   }
 
   std::vector<runtime::TensorView> run() {
-    for (std::size_t i = 0; i < p_.partition.groups.size(); ++i) {
-      const passes::Group& group = p_.partition.groups[i];
-      for (Value v : group.outputs)
-        places_[v.id] = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
-      if (std::ranges::all_of(group.outputs, [&](Value v) { return g_.shape(v).is_empty(); })) continue;
-      if (group.kind == passes::GroupKind::gemm) run_matmul(group);
+    for (const std::vector<int>& launch : p_.launches) {
+      std::vector<int> kernels;  // of the groups of the launch
+      for (int number : launch) {
+        const passes::Group& group = p_.partition.groups[static_cast<std::size_t>(number)];
+        for (Value v : group.outputs)
+          places_[v.id] = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
+        if (std::ranges::all_of(group.outputs, [&](Value v) { return g_.shape(v).is_empty(); })) continue;
+        if (group.kind == passes::GroupKind::gemm) run_matmul(group);
+        const std::vector<int>& own = p_.kernels_of[static_cast<std::size_t>(number)];
+        kernels.insert(kernels.end(), own.begin(), own.end());
+      }
       partials_.clear();
-      for (int kernel : p_.kernels_of[i]) run_kernel(static_cast<std::size_t>(kernel));
+      if (launch.size() > 1)
+        run_kernels(kernels);
+      else
+        for (int kernel : kernels) run_kernels({kernel});
     }
     std::vector<runtime::TensorView> results;
     for (const ir::Output& out : g_.outputs()) results.push_back(view_of(out.value));
@@ -98,38 +106,48 @@ class Run {
     return partials_[static_cast<std::size_t>(buffer.partial)];
   }
 
-  void run_kernel(std::size_t number) {
+  /// One launch of kernels that have one text.
+  void run_kernels(const std::vector<int>& numbers) {
     using Kind = codegen::KernelParam::Kind;
-    const codegen::Kernel& kernel = p_.kernels[number];
-    const codegen::KernelSource& source = p_.sources[number];
-    std::vector<std::byte> params = runtime::constant_params(source);
+    const auto source_of = [&](int number) { return &p_.sources[static_cast<std::size_t>(number)]; };
+    std::vector<const codegen::KernelSource*> sources;
+    for (int number : numbers) sources.push_back(source_of(number));
+    const codegen::KernelSource& first = *sources[0];
+    std::vector<std::byte> params =
+        first.schedule.batch > 1 ? runtime::batch_params(sources) : runtime::constant_params(first);
     Launch launch;
     std::vector<std::shared_ptr<LonelyMemory>> scratch;
-    for (const codegen::KernelParam& p : source.params) {
-      if (p.kind == Kind::scratch) {
-        const codegen::ScratchArray& array = source.scratch[static_cast<std::size_t>(p.buffer)];
-        const std::int64_t bytes = array.elements.value() * array.element_bytes;
-        scratch.push_back(std::make_shared<LonelyMemory>(bytes, 64));
-        std::byte* const data = scratch.back()->data();
-        if (array.counters) std::memset(data, 0, static_cast<std::size_t>(bytes));
-        runtime::put_param(params, p.offset, data);
-        launch.buffers.push_back({p.name, array.counters ? Region::Kind::counters : Region::Kind::scratch,
-                                  data, bytes, array.element_bytes});
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const codegen::Kernel& kernel = p_.kernels[static_cast<std::size_t>(numbers[i])];
+      const codegen::KernelSource& source = *sources[i];
+      for (const codegen::KernelParam& p : source.params) {
+        const std::string title = numbers.size() > 1 ? fmt::format("{} of {}", p.name, i) : p.name;
+        const int offset = static_cast<int>(i) * source.param_bytes + p.offset;
+        if (p.kind == Kind::scratch) {
+          const codegen::ScratchArray& array = source.scratch[static_cast<std::size_t>(p.buffer)];
+          const std::int64_t bytes = array.elements.value() * array.element_bytes;
+          scratch.push_back(std::make_shared<LonelyMemory>(bytes, 64));
+          std::byte* const data = scratch.back()->data();
+          if (array.counters) std::memset(data, 0, static_cast<std::size_t>(bytes));
+          runtime::put_param(params, offset, data);
+          launch.buffers.push_back({title, array.counters ? Region::Kind::counters : Region::Kind::scratch,
+                                    data, bytes, array.element_bytes});
+        }
+        if (p.kind != Kind::buffer) continue;
+        const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
+        const Storage& storage = storage_of(kernel, buffer);
+        runtime::put_param(params, offset, storage.data);
+        launch.buffers.push_back({title, buffer.written ? Region::Kind::output : Region::Kind::input,
+                                  storage.data - storage.before, storage.bytes, size_of(buffer.dtype)});
       }
-      if (p.kind != Kind::buffer) continue;
-      const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
-      const Storage& storage = storage_of(kernel, buffer);
-      runtime::put_param(params, p.offset, storage.data);
-      launch.buffers.push_back({p.name, buffer.written ? Region::Kind::output : Region::Kind::input,
-                                storage.data - storage.before, storage.bytes, size_of(buffer.dtype)});
+      launch.blocks += source.units.value();
     }
-    const auto compiled = Kernel::compile(source.name, source.text);
+    const auto compiled = Kernel::compile(first.name, first.text);
     launch.kernel = compiled.get();
     launch.params = params;
-    launch.blocks = source.units.value();
-    launch.block_threads = source.schedule.block_threads;
-    launch.cluster = source.cluster;
-    launch.shared_bytes = source.shared_bytes;
+    launch.block_threads = first.schedule.block_threads;
+    launch.cluster = first.cluster;
+    launch.shared_bytes = first.shared_bytes;
     run_launch(launch);
   }
 

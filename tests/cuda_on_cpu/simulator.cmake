@@ -45,6 +45,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/layouts_test.cpp
   program/lengths_test.cpp
   program/long_rows_test.cpp
+  program/many_test.cpp
   program/narrow_formulas_test.cpp
   program/ops_test.cpp
   program/products_test.cpp
