@@ -26,10 +26,11 @@ KernelReport compile(const codegen::KernelSource& source) {
   report.ptx = code.ptx;
   if (const auto used = read_ptxas_report(code.log))
     report.resources = {used->registers, used->spill_bytes, used->stack_bytes, used->shared_bytes};
+  const int stride = source.schedule.batch > 1 ? source.param_bytes : 0;
   std::vector<int> pointers;
   for (const KernelParam& p : source.params)
     if (p.kind == KernelParam::Kind::buffer) pointers.push_back(p.offset);
-  for (const GlobalAccesses& a : global_accesses(code.ptx, pointers)) {
+  for (const GlobalAccesses& a : global_accesses(code.ptx, pointers, stride)) {
     const auto param = std::ranges::find_if(source.params, [&](const KernelParam& p) {
       return p.kind == KernelParam::Kind::buffer && p.offset == a.parameter;
     });

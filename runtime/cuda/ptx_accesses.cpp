@@ -25,7 +25,8 @@ struct Instruction {
 };
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '$' || c == '.';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '$' || c == '.' ||
+         c == '-';
 }
 
 int number(std::string_view digits) {
@@ -94,7 +95,8 @@ int access_bytes(const Instruction& i) {
 
 class Reader {
  public:
-  Reader(std::string_view ptx, std::span<const int> pointers) : pointers_(pointers) {
+  Reader(std::string_view ptx, std::span<const int> pointers, int stride)
+      : pointers_(pointers), stride_(stride) {
     const std::size_t entry = ptx.find(".entry");
     const std::size_t body = ptx.find('{', std::min(entry, ptx.size()));
     if (body == ptx.npos) return;
@@ -166,6 +168,7 @@ class Reader {
     for (bool changed = true; changed;) {
       changed = false;
       for (const Instruction& i : instructions_) {
+        if (stride_ > 0) changed |= trace_address(i);
         if (i.name[0] == "ld" && i.is("param"))
           changed |= read_parameters(i);
         else if (i.name[0] != "ld" && i.name[0] != "setp" && i.name[0] != "shfl" && !i.words.empty())
@@ -178,27 +181,50 @@ class Reader {
     }
   }
 
+  /// Where in the parameters of an instance an address points that is made from the address of the block:
+  /// what else is added to it is a multiple of their bytes.
+  bool trace_address(const Instruction& i) {
+    const std::string_view name = i.name[0];
+    if (i.words.size() < 2 || (name != "mov" && name != "add" && name != "mad")) return false;
+    int place = -1;
+    if (name == "mov" && i.words[1].ends_with("_param_0")) place = 0;
+    for (std::size_t w = 1; w < i.words.size(); ++w)
+      if (const auto base = addresses_.find(i.words[w]); base != addresses_.end()) place = base->second;
+    if (place < 0) return false;
+    for (std::size_t w = 1; w < i.words.size() && name == "add"; ++w)
+      if (!i.words[w].starts_with('%')) place += number(i.words[w]);
+    return addresses_.emplace(i.words[0], in_instance(place)).second;
+  }
+  int in_instance(int offset) const { return stride_ > 0 ? (offset % stride_ + stride_) % stride_ : offset; }
+
   bool read_parameters(const Instruction& i) {
     const auto bracket = std::ranges::find(i.words, "[");
     if (bracket == i.words.end() || type_bytes(i.name.back()) != 8) return false;
     const auto address = bracket + 1;
     int offset = address + 1 < i.words.end() ? number(*(address + 1)) : 0;
+    if (stride_ > 0 && address->starts_with('%')) {
+      const auto base = addresses_.find(*address);
+      if (base == addresses_.end()) return false;
+      offset += base->second;
+    }
     bool changed = false;
     for (auto reg = i.words.begin(); reg != bracket; ++reg, offset += 8)
-      if (std::ranges::find(pointers_, offset) != pointers_.end())
-        changed |= sources_[*reg].insert(offset).second;
+      if (const int place = in_instance(offset); std::ranges::find(pointers_, place) != pointers_.end())
+        changed |= sources_[*reg].insert(place).second;
     return changed;
   }
 
   std::span<const int> pointers_;
+  int stride_;  // from the parameters of one instance to the next; 0: there is one
   std::vector<Instruction> instructions_;
   std::unordered_map<std::string_view, Sources> sources_;
+  std::unordered_map<std::string_view, int> addresses_;  // in the parameters
 };
 
 }  // namespace
 
-std::vector<GlobalAccesses> global_accesses(std::string_view ptx, std::span<const int> pointers) {
-  return Reader(ptx, pointers).run();
+std::vector<GlobalAccesses> global_accesses(std::string_view ptx, std::span<const int> pointers, int stride) {
+  return Reader(ptx, pointers, stride).run();
 }
 
 }  // namespace sinter::runtime

@@ -18,6 +18,9 @@ struct GlobalAccesses {
 /// The accesses to global memory of the only kernel in a PTX text, ordered by parameter, loads first, wide
 /// ones first. `pointers` are the places of the pointers in the parameter block. Copies from global to shared
 /// memory are loads, bulk ones of 16 bytes; atomic operations and prefetches are left out.
-std::vector<GlobalAccesses> global_accesses(std::string_view ptx, std::span<const int> pointers);
+/// With a stride the block holds the parameters of several instances, each so many bytes long, and places are
+/// those in one.
+std::vector<GlobalAccesses> global_accesses(std::string_view ptx, std::span<const int> pointers,
+                                            int stride = 0);
 
 }  // namespace sinter::runtime

@@ -98,4 +98,10 @@ TEST_CASE("what waits for another kernel of its text does not join it") {
   const auto program = many.on_gpu();
   CHECK(program->partition().groups.size() == 6);
   CHECK(program->launches() == 3);
+  // All that a launch reads and writes is there at once: two tensors from the one before, two for the next,
+  // and the two outputs beside.
+  const std::string json = program->explain_json();
+  CHECK_THAT(json, Catch::Matchers::ContainsSubstring("\"launches\": 3,"));
+  CHECK_THAT(json, Catch::Matchers::ContainsSubstring("\"peak_bytes\": " + std::to_string(6 * 64 * 64 * 4)));
+  CHECK_THAT(program->explain(), Catch::Matchers::ContainsSubstring("launched with 1 other, from k0"));
 }

@@ -142,3 +142,23 @@ TEST_CASE("spills and shared memory of a compiled kernel are found") {
   CHECK(report->spill_bytes > 0);
   CHECK(report->shared_bytes == 4096);
 }
+
+TEST_CASE("an instance's pointers are found behind the address of its parameters") {
+  const std::array pointers{0, 8, 16};
+  const std::string body =
+      "\tmov.b64 %rd2, f_param_0;\n"
+      "\tmul.wide.u32 %rd3, %r1, 40;\n"
+      "\tadd.s64 %rd4, %rd2, %rd3;\n"
+      "\tadd.s64 %rd1, %rd4, 24;\n"
+      "\tmad.wide.u32 %rd8, %r1, 40, %rd2;\n"
+      "\tld.param.u64 %rd5, [%rd1+-16];\n"
+      "\tld.param.u64 %rd6, [%rd4+16];\n"
+      "\tld.param.u64 %rd7, [%rd8];\n"
+      "\tld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd5];\n"
+      "\tld.global.u16 %rs1, [%rd7];\n"
+      "\tst.global.v2.f32 [%rd6], {%f1, %f2};\n";
+  std::vector<Expected> found;
+  for (const GlobalAccesses& a : global_accesses(kernel(body), pointers, 40))
+    found.push_back({a.parameter, a.is_store, a.bytes, a.count});
+  CHECK(found == std::vector<Expected>{{0, false, 2, 1}, {8, false, 16, 1}, {16, true, 8, 1}});
+}
