@@ -79,13 +79,43 @@ count() {
   fi
 }
 
+# shard COUNT NUMBER TEST: what of the test executable's cases the shard NUMBER (0, 1, ...) of COUNT runs, as arguments
+# for Catch2: version 3 divides by itself, version 2 takes a list of names.
+cases='~[exhaustive]~[.]'
+shard() {
+  local count=$1 number=$2 test=$3
+  if "$test" --help | grep -q -- --shard-count; then
+    printf '%s\n' "$cases" --shard-count "$count" --shard-index "$number"
+  else
+    local names=$output/$(basename "$test").$number.names
+    "$test" --list-test-names-only "$cases" | awk -v n="$count" -v i="$number" 'NR % n == i { gsub(/,/, "\\,"); print }' >"$names"
+    printf '%s\n' -f "$names"
+  fi
+}
+
+# Kernels are compiled for most of the time, one core each, so the tests of many kernels run in several processes.
+shards_of() {
+  case $(basename "$1") in
+    test_program) echo 6 ;;
+    test_cuda) echo 4 ;;
+    *) echo 1 ;;
+  esac
+}
+
 "$folder/sinter" doctor || { echo "sinter doctor failed"; failed=1; }
 cd "$output" || exit 1
 for test in "$folder"/test_*; do
-  run_tests "$(basename "$test")" 200 "$test" '~[exhaustive]~[.]' &
+  shards=$(shards_of "$test")
+  for ((i = 0; i < shards; ++i)); do
+    mapfile -t what < <(shard "$shards" "$i" "$test")
+    run_tests "$(basename "$test") $i" 200 "$test" "${what[@]}" &
+  done
 done
 wait
-for test in "$folder"/test_*; do count "$(basename "$test")"; done
+for test in "$folder"/test_*; do
+  shards=$(shards_of "$test")
+  for ((i = 0; i < shards; ++i)); do count "$(basename "$test") $i"; done
+done
 
 for sample in gelu softmax own_formula mlp; do
   if bounded 60 "$folder/$sample" >"$output/sample-$sample.log" 2>&1; then
@@ -102,6 +132,8 @@ sanitized=(
   'inputs are read right*' 'few and many rows*' 'short rows\, side by side*' 'columns of any length*'
   'transposed tensors*' 'any axes of a tensor*' 'argmax and argmin*' 'folding nothing*' 'rows of no elements*'
   'strict: a sum*' 'conversions one after*' 'every operation is right on f32'
+  'rows and across them: results*' 'long rows\, each of a block' 'rows that are shared by blocks*'
+  'sums of exponentials over columns'
 )
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [[ -n $with_sanitizer && -x $sanitizer ]]; then
