@@ -13,12 +13,11 @@ namespace {
 constexpr int largest_team = 1024;
 constexpr int shared_block = 256;  // threads of a block that several teams share
 
-/// Where neither the tensors' dtypes nor where they lie may decide which thread folds what.
-int fixed_vector(const Kernel& k, int inner) {
+/// Where neither the tensors' dtypes nor where they lie may decide which thread folds what, nor what else the
+/// kernel does.
+int fixed_vector(const Kernel& k) {
   constexpr int elements = 4;
-  const bool divides =
-      inner >= 0 && k.axes[static_cast<std::size_t>(inner)].extent.known_divisor(k.facts) % elements == 0;
-  return divides ? elements : 1;
+  return k.written_run.known_divisor(k.facts) % elements == 0 ? elements : 1;
 }
 
 }  // namespace
@@ -30,7 +29,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   Schedule s;
   s.chooser = "team rows";
   if (k.fixed_fold_order)
-    s.vector = fixed_vector(k, inner);
+    s.vector = fixed_vector(k);
   else if (inner >= 0)
     s.vector = vector_elements(k, inner, device.vector_bytes);
   const int bytes = k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k);

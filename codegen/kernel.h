@@ -99,6 +99,9 @@ struct Kernel {
   /// Folds must run in an order that nothing but the count of elements decides, so that fused and eager
   /// programs agree in bits. On the CPU they always do.
   bool fixed_fold_order = false;
+  /// Length of the innermost folded axis before axes were joined: whether they can be depends on what else
+  /// the kernel reads, and so may not decide that order.
+  ir::Dim written_run = 1;
 
   bool has_reduction() const;
   bool folds_across() const;

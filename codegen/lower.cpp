@@ -36,7 +36,10 @@ class Lowering {
       kernel_.axes.push_back({d, false});
       kernel_.atoms.axis(d);
     }
-    for (int axis : group_.reduced) kernel_.axes[static_cast<std::size_t>(axis)].reduced = true;
+    for (int axis : group_.reduced) {
+      kernel_.axes[static_cast<std::size_t>(axis)].reduced = true;
+      if (const Dim& length = group_.domain[axis]; !length.is(1)) kernel_.written_run = length;
+    }
     for (Value v : group_.outputs) {
       const IndexMap map = root_map(g_.shape(v), after_rows(v));
       const int value = emit_all(request(v, map, {}));

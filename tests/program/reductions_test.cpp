@@ -164,6 +164,30 @@ TEST_CASE("rows of no elements with something stored at each element") {
   CHECK(off_exact(ir::parse(text), {ir::Array(f32, {4, 3, 0})}) == "");
 }
 
+TEST_CASE("strict: what else a kernel reads does not decide the order in which axes are folded") {
+  for (std::int64_t n : {10, 7, 32}) {
+    ir::Array x(f32, {3, 6, n}), y(f32, {6, 1});
+    for (std::int64_t i = 0; i < x.elements(); ++i)
+      x.set(i, ir::Scalar::from_real(f32, std::ldexp(static_cast<double>((i * 7919) % 1000003 - 500000),
+                                                     static_cast<int>(i % 37) - 18)));
+    for (std::int64_t i = 0; i < 6; ++i)
+      y.set(i, ir::Scalar::from_real(f32, 1.0 + static_cast<double>(i) / 8));
+    const std::string inputs = fmt::format("%x: f32[3, 6, {}]", n);
+    // Fused, the folded axes cannot be joined, since y runs along one of them; of what is stored they can.
+    const std::string fused = fmt::format(
+                          "graph @fused({}, %y: f32[6, 1]) {{\n  return sum(mul(%x, %y), axes=[1, 2])\n}}\n",
+                          inputs),
+                      first = fmt::format("graph @first({}, %y: f32[6, 1]) {{\n  return mul(%x, %y)\n}}\n",
+                                          inputs),
+                      second =
+                          fmt::format("graph @second({}) {{\n  return sum(%x, axes=[1, 2])\n}}\n", inputs);
+    const auto run = [&](const std::string& text, const std::vector<ir::Array>& arrays) {
+      return run_program(ir::parse(text), arrays, in_mode(Numerics::strict))[0];
+    };
+    CHECK(mismatch_in_bits(run(fused, {x, y}), run(second, {run(first, {x, y})})) == "");
+  }
+}
+
 TEST_CASE("strict: a sum has the same bits whichever schedule folds it") {
   for (std::int64_t n : {7, 33, 1000, 1025, 5000, 131072, 150001}) {
     // Three rows of numbers of very different size.
