@@ -54,6 +54,22 @@ struct Kernels {
   std::vector<runtime::KernelReport> reports() const { return runtime::report_kernels(kernels, sources); }
 };
 
+/// Every kernel compiles, keeps its threads' values in registers, and a block of it fits a multiprocessor.
+std::vector<runtime::KernelReport> fitting_reports(const Kernels& all) {
+  std::vector<runtime::KernelReport> reports = all.reports();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    INFO(all.titles[i]);
+    REQUIRE(reports[i].resources);
+    CHECK(reports[i].resources->spill_bytes == 0);
+    CHECK(reports[i].resources->stack_bytes == 0);
+    const codegen::KernelSource& source = all.sources[i];
+    const codegen::DeviceDescription& device = codegen::describe(source.target);
+    CHECK(reports[i].resources->registers * source.schedule.block_threads <= device.registers_per_processor);
+    CHECK(reports[i].resources->shared_bytes + source.shared_bytes <= device.shared_bytes_per_block);
+  }
+  return reports;
+}
+
 /// Of the tensors that a kernel reads, or writes.
 std::int64_t largest_bytes(const codegen::Kernel& kernel, bool written) {
   std::int64_t largest = 0;
@@ -88,18 +104,7 @@ TEST_CASE("every kernel of the suite compiles for every architecture and spills 
     Kernels all;
     for (const char* dtype : float_dtypes)
       for (const suite::Workload& workload : suite::workloads()) all.add(workload, {{"dtype", dtype}}, arch);
-    const std::vector<runtime::KernelReport> reports = all.reports();
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      INFO(all.titles[i]);
-      REQUIRE(reports[i].resources);
-      CHECK(reports[i].resources->spill_bytes == 0);
-      CHECK(reports[i].resources->stack_bytes == 0);
-      // A block must fit a multiprocessor.
-      const codegen::DeviceDescription& device = codegen::describe(all.sources[i].target);
-      CHECK(reports[i].resources->registers * all.sources[i].schedule.block_threads <=
-            device.registers_per_processor);
-      CHECK(reports[i].resources->shared_bytes <= device.shared_bytes_per_block);
-    }
+    fitting_reports(all);
   }
 }
 
@@ -112,12 +117,7 @@ TEST_CASE("rows of every class of length spill nothing") {
         for (const char* cols :
              {"31", "64", "128", "256", "512", "1000", "1024", "2048", "8192", "8200", "16384", "40000"})
           all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "64"}, {"cols", cols}}, arch);
-    const std::vector<runtime::KernelReport> reports = all.reports();
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      INFO(all.titles[i]);
-      REQUIRE(reports[i].resources);
-      CHECK(reports[i].resources->spill_bytes == 0);
-    }
+    fitting_reports(all);
   }
 }
 
@@ -129,14 +129,7 @@ TEST_CASE("long rows, of blocks and of clusters, spill nothing") {
       for (const char* name : {"softmax", "rmsnorm", "add_rmsnorm"})
         for (const char* cols : {"16384", "32768", "100001", "262144"})
           all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}}, arch);
-    const std::vector<runtime::KernelReport> reports = all.reports();
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      INFO(all.titles[i]);
-      REQUIRE(reports[i].resources);
-      CHECK(reports[i].resources->spill_bytes == 0);
-      CHECK(reports[i].resources->shared_bytes + all.sources[i].shared_bytes <=
-            codegen::describe(all.sources[i].target).shared_bytes_per_block);
-    }
+    fitting_reports(all);
   }
 }
 
@@ -148,12 +141,7 @@ TEST_CASE("rows and across them: what threads carry along spills nothing") {
       for (const char* name : {"layernorm_backward", "rmsnorm_backward"})
         for (const char* cols : {"200", "1000", "4096", "8192"})
           all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}}, arch);
-    const std::vector<runtime::KernelReport> reports = all.reports();
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      INFO(all.titles[i]);
-      REQUIRE(reports[i].resources);
-      CHECK(reports[i].resources->spill_bytes == 0);
-    }
+    fitting_reports(all);
   }
 }
 
@@ -170,11 +158,9 @@ TEST_CASE("folds that blocks share load 16 bytes at a time and spill nothing, fo
               arch);
     }
     CHECK(all.sources.size() >= 12);
-    const std::vector<runtime::KernelReport> reports = all.reports();
+    const std::vector<runtime::KernelReport> reports = fitting_reports(all);
     for (std::size_t i = 0; i < reports.size(); ++i) {
       INFO(all.titles[i]);
-      REQUIRE(reports[i].resources);
-      CHECK(reports[i].resources->spill_bytes == 0);
       CHECK(reports[i].load_bytes == 16);
     }
   }
