@@ -49,6 +49,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/narrow_formulas_test.cpp
   program/ops_test.cpp
   program/products_test.cpp
+  program/random_shapes_test.cpp
   program/reductions_test.cpp
   program/split_test.cpp
 )
