@@ -4,23 +4,35 @@
 #include <numeric>
 
 namespace sinter::codegen {
+namespace {
+
+bool of_axes(const Kernel& k, const Affine& address) {
+  return std::ranges::all_of(address.terms,
+                             [&](const Term& t) { return k.atoms[t.atom].kind == Atom::Kind::axis; });
+}
+
+/// The most elements of up to `bytes` bytes together whose number is a power of two that divides `divisor`,
+/// the buffer's alignment and the address's constant.
+int widest(const Kernel& k, const KernelBuffer& b, const Affine& address, std::int64_t divisor, int bytes) {
+  divisor = std::gcd(divisor, b.alignment / size_of(b.dtype));
+  divisor = std::gcd(divisor, address.constant.known_divisor(k.facts));  // gcd(d, 0) is d
+  int elements = bytes / size_of(b.dtype);
+  while (elements > 1 && divisor % elements != 0) elements /= 2;
+  return elements;
+}
+
+}  // namespace
 
 bool is_dense_along(const Kernel& k, const Affine& address, int axis) {
-  return address.factor(axis).is(1) && std::ranges::all_of(address.terms, [&](const Term& t) {
-           return k.atoms[t.atom].kind == Atom::Kind::axis;
-         });
+  return address.factor(axis).is(1) && of_axes(k, address);
 }
 
 int access_elements(const Kernel& k, int buffer, const Affine& address, int axis, std::int64_t step,
                     int bytes) {
-  const KernelBuffer& b = k.buffers[static_cast<std::size_t>(buffer)];
-  std::int64_t divisor = std::gcd(step, b.alignment / size_of(b.dtype));
-  divisor = std::gcd(divisor, address.constant.known_divisor(k.facts));  // gcd(d, 0) is d
+  std::int64_t divisor = step;
   for (const Term& t : address.terms)
     if (t.atom != axis) divisor = std::gcd(divisor, t.factor.known_divisor(k.facts));
-  int elements = bytes / size_of(b.dtype);
-  while (elements > 1 && divisor % elements != 0) elements /= 2;
-  return elements;
+  return widest(k, k.buffers[static_cast<std::size_t>(buffer)], address, divisor, bytes);
 }
 
 std::vector<int> axes_in_memory(const Kernel& k, const Affine& address) {
@@ -42,11 +54,6 @@ std::vector<int> axes_in_memory(const Kernel& k, const Affine& address) {
 }
 
 namespace {
-
-bool of_axes(const Kernel& k, const Affine& address) {
-  return std::ranges::all_of(address.terms,
-                             [&](const Term& t) { return k.atoms[t.atom].kind == Atom::Kind::axis; });
-}
 
 /// The first axes of a tile that lie without gaps: whole ones, and perhaps the part of one more.
 std::size_t axes_of_run(const Kernel& k, const Affine& address, std::span<const Span> order) {
@@ -72,11 +79,9 @@ std::int64_t run_in_tile(const Kernel& k, const Affine& address, std::span<const
 int access_in_tile(const Kernel& k, int buffer, const Affine& address, std::span<const Span> order,
                    int bytes) {
   if (!of_axes(k, address)) return 1;
-  const KernelBuffer& b = k.buffers[static_cast<std::size_t>(buffer)];
   const std::span<const Span> dense = order.first(axes_of_run(k, address, order));
   const std::int64_t run = run_in_tile(k, address, order);
-  std::int64_t divisor = std::gcd(run, b.alignment / size_of(b.dtype));
-  divisor = std::gcd(divisor, address.constant.known_divisor(k.facts));  // gcd(d, 0) is d
+  std::int64_t divisor = run;
   if (!dense.empty()) {  // the last of a run's axes may end within a tile
     const Span& last = dense.back();
     const ir::Dim& extent = k.axes[static_cast<std::size_t>(last.axis)].extent;
@@ -85,9 +90,7 @@ int access_in_tile(const Kernel& k, int buffer, const Affine& address, std::span
   for (const Term& t : address.terms)
     if (std::ranges::find(dense, t.atom, &Span::axis) == dense.end())
       divisor = std::gcd(divisor, t.factor.known_divisor(k.facts));
-  int elements = bytes / size_of(b.dtype);
-  while (elements > 1 && divisor % elements != 0) elements /= 2;
-  return elements;
+  return widest(k, k.buffers[static_cast<std::size_t>(buffer)], address, divisor, bytes);
 }
 
 int vector_elements(const Kernel& k, int axis, int bytes) {
@@ -115,6 +118,7 @@ bool is_same_for_rows(const Kernel& k, int value) {
 bool copies_in_bulk(const Kernel& k, int value, int inner) {
   constexpr int copy_bytes = 16;  // that divide a copy and where it starts
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
+  if (std::ranges::count(k.axes, true, &KernelAxis::reduced) != 1) return false;
   if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
       k.buffers[static_cast<std::size_t>(x.buffer)].written)
     return false;

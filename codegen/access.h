@@ -42,7 +42,8 @@ int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std:
 /// Whether a load reads the same elements for every row of a kernel that folds axes.
 bool is_same_for_rows(const Kernel& kernel, int value);
 
-/// Whether a bulk copy can bring the part of a row, of constant length along `inner`, that the value loads.
+/// Whether a bulk copy can bring the part of a row, of constant length along `inner`, that the value loads:
+/// where that is the only axis folded, and alignment allows it.
 bool copies_in_bulk(const Kernel& kernel, int value, int inner);
 
 }  // namespace sinter::codegen

@@ -11,7 +11,6 @@ namespace sinter::codegen {
 namespace {
 
 constexpr int largest_team = 1024, large_team = 512;
-constexpr int shared_block = 256;     // threads of a block that several teams share
 constexpr int thread_registers = 64;  // of a thread, so that a multiprocessor has 1024
 // Of its registers, bytes for a thread's part of a row and what it carries along: where it can have no more
 // than those 64, where it can but slows nothing down if it takes more, and where it may take twice as many.
@@ -47,9 +46,9 @@ Team team_for_row(std::int64_t length, int& vector, int bytes) {
 }
 
 /// How many rows bulk copies can have on their way, and which loads they take over.
-void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device, int inner, int folded_axes) {
+void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device, int inner) {
   constexpr int barrier_bytes = 1 << 10;  // and exchanges
-  if (!device.bulk_copies || folded_axes != 1) return;
+  if (!device.bulk_copies) return;
   const std::vector<bool> in_row = k.varies_in_row();
   std::int64_t row_bytes = 0;
   std::vector<int> loads;
@@ -74,11 +73,7 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
     why = "rows across: nothing is folded across rows";
     return std::nullopt;
   }
-  int inner = -1, kept_axis = -1, folded_axes = 0;
-  for (std::size_t i = 0; i < k.axes.size(); ++i) {
-    (k.axes[i].reduced ? inner : kept_axis) = static_cast<int>(i);
-    folded_axes += k.axes[i].reduced;
-  }
+  const int inner = k.innermost(true), kept_axis = k.innermost(false);
   Schedule s;
   s.chooser = "rows across";
   s.vector = vector_elements(k, inner, device.vector_bytes);
@@ -87,11 +82,11 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   const Team team = team_for_row(length, s.vector, bytes);
   s.exact = team.exact;
   s.crossings = register_crossings(k, team, s.vector);
-  const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
+  const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
   if (team.chunks * s.vector * bytes <= held_bytes)
     s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);
-  if (team.threads > warp_threads) copy_in_bulk(s, k, device, inner, folded_axes);
+  if (team.threads > warp_threads) copy_in_bulk(s, k, device, inner);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (kept_axis >= 0) {
     std::vector<Factor>& rows_axis = s.axes[static_cast<std::size_t>(kept_axis)];
@@ -99,10 +94,8 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
     if (rows > 1) rows_axis.push_back({Level::block, rows});
   }
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
-  along.assign({{Level::loop, team.chunks}});
-  if (team.threads > warp_threads) along.push_back({Level::warp, team.threads / warp_threads});
-  along.push_back({Level::lane, std::min(team.threads, warp_threads)});
-  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  along.clear();
+  take_in_vectors(along, team.chunks, team.threads, s.vector);
   return s;
 }
 

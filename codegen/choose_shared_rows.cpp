@@ -64,12 +64,7 @@ int cluster_for(const Kernel& k, const DeviceDescription& device, std::int64_t b
 
 std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescription& device,
                                            std::string& why) {
-  int inner = -1, folded_axes = 0;
-  for (std::size_t i = 0; i < k.axes.size(); ++i)
-    if (k.axes[i].reduced) {
-      inner = static_cast<int>(i);
-      ++folded_axes;
-    }
+  const int inner = k.innermost(true);
   if (k.fixed_fold_order || k.folds_across() || inner < 0 || !k.row_length().is_constant()) {
     why = k.fixed_fold_order ? "shared rows: the order of folds is fixed"
           : k.folds_across() ? "shared rows: something is folded across rows, too"
@@ -118,7 +113,7 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   // Where several blocks share a multiprocessor, the loads of one keep the memory busy while another
   // computes.
   const bool many = cluster == 1 && at_once > 2 && s.vector <= 4;
-  if (device.bulk_copies && folded_axes == 1 && !many)
+  if (device.bulk_copies && !many)
     for (const Crossing& c : s.crossings)
       if (copies_in_bulk(k, c.value, inner)) s.bulk_loads.push_back(c.value);
   // A block that is alone on its multiprocessor has as many threads as there can be. Where few are, what
@@ -137,10 +132,7 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});
-  along.push_back({Level::loop, chunks});
-  along.push_back({Level::warp, threads / warp_threads});
-  along.push_back({Level::lane, warp_threads});
-  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  take_in_vectors(along, chunks, threads, s.vector);
   return s;
 }
 

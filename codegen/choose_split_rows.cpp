@@ -17,9 +17,7 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
     why = "split rows: the order of folds is fixed";
     return std::nullopt;
   }
-  int inner = -1;
-  for (std::size_t i = 0; i < k.axes.size(); ++i)
-    if (k.axes[i].reduced) inner = static_cast<int>(i);
+  const int inner = k.innermost(true);
   if (inner < 0 || !rows.is_constant() || !length.is_constant() || rows.is(0)) {
     why = "split rows: how many there are and how long is not known";
     return std::nullopt;
@@ -50,12 +48,8 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
   s.block_threads = threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
-  along = {{Level::grid, pieces},
-           {Level::loop},
-           {Level::loop, std::min(chunks, fitting)},
-           {Level::warp, threads / warp_threads},
-           {Level::lane, warp_threads}};
-  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  along = {{Level::grid, pieces}, {Level::loop}};
+  take_in_vectors(along, std::min(chunks, fitting), threads, s.vector);
   return s;
 }
 

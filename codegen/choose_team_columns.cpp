@@ -107,9 +107,7 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
     why = "team columns: memory does not run along a kept innermost axis";
     return std::nullopt;
   }
-  int inner = -1;
-  for (std::size_t i = 0; i < k.axes.size(); ++i)
-    if (k.axes[i].reduced) inner = static_cast<int>(i);
+  const int inner = k.innermost(true);
   const Staging staging = stage(k, [](int) { return false; });
   const StateBytes states = state_bytes(k, staging);
   const bool one_walk = staging.walks.size() == 1;

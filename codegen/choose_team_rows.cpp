@@ -11,7 +11,6 @@ namespace sinter::codegen {
 namespace {
 
 constexpr int largest_team = 1024;
-constexpr int shared_block = 256;  // threads of a block that several teams share
 
 /// Where neither the tensors' dtypes nor where they lie may decide which thread folds what, nor what else the
 /// kernel does.
@@ -23,9 +22,7 @@ int fixed_vector(const Kernel& k) {
 }  // namespace
 
 std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescription& device, std::string&) {
-  int inner = -1, kept_axis = -1;
-  for (std::size_t i = 0; i < k.axes.size(); ++i)
-    (k.axes[i].reduced ? inner : kept_axis) = static_cast<int>(i);
+  const int inner = k.innermost(true), kept_axis = k.innermost(false);
   Schedule s;
   s.chooser = "team rows";
   if (k.fixed_fold_order)
@@ -36,19 +33,16 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
-  if (!k.fixed_fold_order && !team.whole && !k.folds_across()) s.joined = joinable(k, true);
+  if (!k.fixed_fold_order && !team.whole) s.joined = joinable(k, true);
   s.crossings = register_crossings(k, team, s.vector, s.joined);
-  const int rows = team.threads <= warp_threads ? shared_block / team.threads : 1;
+  const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (rows > 1 && kept_axis >= 0) s.axes[static_cast<std::size_t>(kept_axis)].push_back({Level::block, rows});
   if (inner < 0) return s;
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (team.whole) along.clear();
-  along.push_back({Level::loop, team.chunks});
-  if (team.threads > warp_threads) along.push_back({Level::warp, team.threads / warp_threads});
-  along.push_back({Level::lane, std::min(team.threads, warp_threads)});
-  if (s.vector > 1) along.push_back({Level::vector, s.vector});
+  take_in_vectors(along, team.chunks, team.threads, s.vector);
   return s;
 }
 

@@ -13,6 +13,12 @@ bool Kernel::has_reduction() const {
          std::ranges::any_of(values, [](const KernelValue& v) { return v.kind == Kind::reduce; });
 }
 
+int Kernel::innermost(bool reduced) const {
+  for (std::size_t i = axes.size(); i-- > 0;)
+    if (axes[i].reduced == reduced) return static_cast<int>(i);
+  return -1;
+}
+
 bool Kernel::folds_across() const {
   return std::ranges::any_of(values, &KernelValue::across);
 }

@@ -104,6 +104,8 @@ struct Kernel {
   ir::Dim written_run = 1;
 
   bool has_reduction() const;
+  /// The last axis that is reduced, or that is not; -1 where there is none.
+  int innermost(bool reduced) const;
   bool folds_across() const;
   /// Per value: whether it is, or depends on, a fold across rows.
   std::vector<bool> after_all_rows() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/access.h"
 #include "codegen/staging.h"
 
 namespace sinter::codegen {
@@ -99,6 +100,18 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length.value()};
 }
 
+int rows_of_block(const Team& team) {
+  constexpr int shared_block = 256;  // threads of a block that several teams share
+  return team.threads <= warp_threads ? shared_block / team.threads : 1;
+}
+
+void take_in_vectors(std::vector<Factor>& along, int chunks, int threads, int vector) {
+  along.push_back({Level::loop, chunks});
+  if (threads > warp_threads) along.push_back({Level::warp, threads / warp_threads});
+  along.push_back({Level::lane, std::min(threads, warp_threads)});
+  if (vector > 1) along.push_back({Level::vector, vector});
+}
+
 std::int64_t piece_length(std::int64_t length, std::int64_t pieces, std::int64_t multiple_of) {
   const auto divided = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
   return divided(divided(length, pieces), multiple_of) * multiple_of;
@@ -125,17 +138,9 @@ std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int 
 }
 
 std::vector<Crossing> shared_crossings(const Kernel& k, const std::vector<int>& joined) {
-  const auto moves_with_row = [&](int v) {
-    const KernelValue& x = k.values[static_cast<std::size_t>(v)];
-    return x.kind != KernelValue::Kind::load || x.guard >= 0 ||
-           std::ranges::any_of(x.address.terms, [&](const Term& t) {
-             const Atom& atom = k.atoms[t.atom];
-             return atom.kind != Atom::Kind::axis || !k.axes[static_cast<std::size_t>(atom.number)].reduced;
-           });
-  };
   std::vector<Crossing> crossings;
   for (int v : choose_kept(k, 0, joined).values)
-    if (moves_with_row(v)) crossings.push_back({v, Residence::shared});
+    if (!is_same_for_rows(k, v)) crossings.push_back({v, Residence::shared});
   return crossings;
 }
 

@@ -18,6 +18,13 @@ struct Team {
 /// thread takes, at `bytes` for an element, fits its registers.
 Team team_for(const ir::Dim& length, int vector, int bytes, int largest);
 
+/// Rows that a block has: several where teams are lanes of a warp.
+int rows_of_block(const Team& team);
+
+/// Divides a row's axis, or what is left of it, among the threads of a team: each takes `chunks` vectors at
+/// once, side by side with the others'.
+void take_in_vectors(std::vector<Factor>& along, int chunks, int threads, int vector);
+
 /// Elements of each of so many pieces of a row that is split over blocks: a multiple of `multiple_of`. The
 /// last piece may have fewer.
 std::int64_t piece_length(std::int64_t length, std::int64_t pieces, std::int64_t multiple_of);

@@ -113,9 +113,9 @@ std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Bu
     (outer.reduced[i] ? folded : kept).push_back(static_cast<int>(i));
     (outer.reduced[i] ? row : rows).push_back(outer.domain[i]);
   }
-  const auto reads_across = [&](const Edge& e) { return static_cast<bool>(after_[e.trace->source.id]); };
-  if (std::ranges::any_of(edges, reads_across)) {
-    const bool fits = !inner.has_reduction && inner.domain == row && std::ranges::all_of(edges, reads_across);
+  if (reads_across(edges)) {
+    const bool fits = !inner.has_reduction && inner.domain == row &&
+                      std::ranges::all_of(edges, [&](const Edge& e) { return is_after(e); });
     return fits ? std::optional(folded) : std::nullopt;
   }
   if (inner.domain == outer.domain && (!inner.has_reduction || inner.reduced == outer.reduced)) return all;
@@ -130,9 +130,7 @@ std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& 
   const bool from_is_outer = from.has_reduction;
   Building &outer = from_is_outer ? from : to, &inner = from_is_outer ? to : from;
   std::optional<Alignment> axes = embedding(inner, outer, edges);
-  const bool reads_across = std::ranges::any_of(
-      edges, [&](const Edge& e) { return static_cast<bool>(after_[e.trace->source.id]); });
-  const bool across = !axes && !reads_across && are_rows_and_columns(from, to);
+  const bool across = !axes && !reads_across(edges) && are_rows_and_columns(from, to);
   if (across) {
     axes.emplace();
     for (std::size_t i = 0; i < outer.domain.size(); ++i) axes->push_back(static_cast<int>(i));
@@ -157,7 +155,7 @@ std::string Fuser::unify(int producer, Value consumer, const std::vector<Edge>& 
     }
   }
   if (across) return fold_across(producer, target, edges);
-  if (reads_across)
+  if (reads_across(edges))
     for (Value v : inner.nodes) after_[v.id] = true;
   embed(inner, *axes);
   inner.domain = outer.domain;

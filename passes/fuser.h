@@ -3,6 +3,7 @@
 // across them, too, passes/fuse_siblings.cpp joins groups that read the same memory.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,6 +93,10 @@ class Fuser {
   void embed(Building& group, const Alignment& axes);
 
   // fuse_across.cpp
+  bool is_after(const Edge& e) const { return after_[e.trace->source.id]; }
+  bool reads_across(const std::vector<Edge>& edges) const {
+    return std::ranges::any_of(edges, [&](const Edge& e) { return is_after(e); });
+  }
   bool are_rows_and_columns(const Building& a, const Building& b) const;
   std::string fold_across(int a, int b, const std::vector<Edge>& edges);
 
