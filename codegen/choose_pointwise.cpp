@@ -1,6 +1,7 @@
 // Kernels without reductions: every element by itself, the innermost axis in vectors as wide as each access
 // allows. On the CPU a tensor along which memory runs across the innermost axis is read in tiles, so that the
-// lines of memory that one row of a tile touches serve its other rows, too.
+// lines of memory that one row of a tile touches serve its other rows, too. Elements of up to two bytes are
+// turned there beforehand: gathered one by one they would cost more than the memory that they lie in.
 #include <algorithm>
 
 #include "codegen/access.h"
@@ -22,26 +23,45 @@ int axis_across(const Kernel& k) {
   return -1;
 }
 
+/// Loads of narrow elements that lie along the axis `across`.
+std::vector<SharedTile> turned_loads(const Kernel& k, int across) {
+  constexpr int narrow = 2;  // bytes
+  const int innermost = static_cast<int>(k.axes.size()) - 1;
+  std::vector<SharedTile> tiles;
+  for (std::size_t i = 0; i < k.values.size(); ++i) {
+    const KernelValue& v = k.values[i];
+    if (v.kind != KernelValue::Kind::load || v.guard >= 0 || size_of(v.dtype) > narrow) continue;
+    if (!v.address.factor(innermost).is(0) && is_dense_along(k, v.address, across))
+      tiles.push_back({.load = static_cast<int>(i)});
+  }
+  return tiles;
+}
+
 /// Of one axis: any number of elements at once. Of more: the innermost in vectors, whole or in pieces where
 /// it is long or of unknown length; a tile's rows in a loop.
-std::vector<std::vector<Factor>> factors_on_cpu(const Kernel& k) {
-  constexpr int piece = 8192;    // elements worth handing to a thread
-  constexpr int tile_rows = 64;  // rows of a tile share lines of memory
-  constexpr int tile_width =
-      16;  // lines that stay in the first cache, even where they fall upon few of its sets
-  std::vector<std::vector<Factor>> factors(k.axes.size(), {{Level::thread}});
-  if (k.axes.empty()) return factors;
-  if (k.axes.size() == 1) return {{{Level::thread}, {Level::vector}}};
+void divide_on_cpu(const Kernel& k, Schedule& s) {
+  constexpr int piece = 8192;  // elements worth handing to a thread
+  struct Tile {
+    int rows, width;
+  };
+  // Rows share lines of memory, and lines stay in the first cache, even where they fall upon few of its sets.
+  constexpr Tile direct{64, 16};
+  // Whole lines of memory on both sides.
+  constexpr Tile turned{32, 64};
+  s.axes.assign(k.axes.size(), {{Level::thread}});
+  if (k.axes.empty()) return;
+  if (k.axes.size() == 1) return s.axes.front().push_back({Level::vector});
   if (const int across = axis_across(k); across >= 0) {
-    factors[static_cast<std::size_t>(across)].push_back({Level::loop, tile_rows});
-    factors.back().push_back({Level::vector, tile_width});
-    return factors;
+    s.tiles = turned_loads(k, across);
+    const Tile& tile = s.tiles.empty() ? direct : turned;
+    s.axes[static_cast<std::size_t>(across)].push_back({Level::loop, tile.rows});
+    s.axes.back().push_back({Level::vector, tile.width});
+    return;
   }
   const ir::Dim& length = k.axes.back().extent;
   const bool whole = length.is_constant() && length.value() <= piece;
-  factors.back() = whole ? std::vector<Factor>{{Level::vector}}
-                         : std::vector<Factor>{{Level::thread, piece}, {Level::vector}};
-  return factors;
+  s.axes.back() = whole ? std::vector<Factor>{{Level::vector}}
+                        : std::vector<Factor>{{Level::thread, piece}, {Level::vector}};
 }
 
 /// Where elements go one by one, a thread of a GPU takes several, a block apart, and a block a piece of a
@@ -68,7 +88,7 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
   s.chooser = "pointwise";
   const bool cpu = device.target.backend == Backend::cpu;
   if (cpu) {
-    s.axes = factors_on_cpu(k);
+    divide_on_cpu(k, s);
   } else {
     s.axes.assign(k.axes.size(), {{Level::grid}});
     s.block_threads = 256;

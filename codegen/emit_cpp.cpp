@@ -79,9 +79,34 @@ void CppEmitter::store(int number) {
       fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
 }
 
+/// Brings what a tile has of a load to an array in which it lies as the loops go.
+void CppEmitter::turn(const SharedTile& tile, int rows, int width) {
+  const KernelValue& v = value(tile.load);
+  const int inner = kept_.back();
+  lines_.add(fmt::format("alignas(64) {} tile{}[{}];", stored_type_name(v.dtype), tile.load, rows * width));
+  lines_.open("{");
+  lines_.add(fmt::format("const index i{} = top, i{} = first;", tile_axis_, inner));
+  const std::string name = fmt::format("v{}", tile.load);
+  lines_.add(fmt::format("turn<{}>(tile{}, &{}, {}, bottom - top, last - first);", width, tile.load,
+                         body_.element(v.buffer, v.address, name),
+                         body_.length(v.address.factor(inner), name + "_gap")));
+  lines_.close();
+}
+
+/// What stands for loads: elements of their tile, where they have one.
+BodyPrinter::Load CppEmitter::from_tiles() {
+  return [this](int v) {
+    if (std::ranges::find(schedule_.tiles, v, &SharedTile::load) == schedule_.tiles.end())
+      return body_.load(v);
+    const std::string element = fmt::format("tile{}[(i{} - top) * {} + i{} - first]", v, tile_axis_,
+                                            factor(schedule_, kept_.back(), Level::vector), kept_.back());
+    return BodyPrinter::from_stored(element, value(v).dtype);
+  };
+}
+
 void CppEmitter::print_elements(KernelSource& source) {
   const auto print_all = [&] {
-    for (std::size_t v = 0; v < k_.values.size(); ++v) body_.declare(static_cast<int>(v));
+    for (std::size_t v = 0; v < k_.values.size(); ++v) body_.declare(static_cast<int>(v), from_tiles());
     for (std::size_t s = 0; s < k_.stores.size(); ++s) store(static_cast<int>(s));
   };
   source.unit_elements = 1;
@@ -147,6 +172,7 @@ void CppEmitter::open_pieces(KernelSource& source) {
   lines_.add("const index row = u / pieces / tiles;");
   std::erase(outer, tile_axis_);
   body_.decode("row", outer);
+  for (const SharedTile& tile : schedule_.tiles) turn(tile, tile_rows, width);
   lines_.open(fmt::format("for (index i{0} = top; i{0} < bottom; ++i{0}) {{", tile_axis_));
 }
 

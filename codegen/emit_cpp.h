@@ -16,6 +16,8 @@ class CppEmitter {
   void finish(KernelSource& source);
   void print_elements(KernelSource& source);
   void open_pieces(KernelSource& source);
+  void turn(const SharedTile& tile, int rows, int width);
+  BodyPrinter::Load from_tiles();
   void print_rows(KernelSource& source);
   void print_split_rows(KernelSource& source);
   void place_arrays(KernelSource& source);

@@ -29,7 +29,9 @@ struct Crossing {
 };
 
 /// A tensor that lies along another axis than the one that neighbouring threads take: a block moves its tile
-/// of it in the order in which it lies, and uses it from shared memory.
+/// of it in the order in which it lies, and uses it from shared memory. On the CPU, where neighbouring
+/// elements of a vector stand for neighbouring threads, a tile is turned into an array that the first cache
+/// holds.
 struct SharedTile {
   int load = -1, store = -1;     // the value that is loaded, or the number of the store
   int access = 1;                // elements that a thread moves at once

@@ -114,16 +114,18 @@ TEST_CASE("elements of tensors of any size are computed, each once") {
 }
 
 TEST_CASE("transposed tensors are read in tiles, each element once") {
-  for (std::int64_t rows : {2, 15, 16, 17, 63, 64, 65, 200})
-    for (std::int64_t columns : {2, 15, 16, 17, 130}) {
-      INFO(rows << " x " << columns);
-      const std::string text = fmt::format(
-          "graph @transposed(%x: f32[3, {0}, {1}], %y: f32[3, {1}, {0}]) {{\n  return add(%x, "
-          "permute_dims(%y, axes=[0, 2, 1]))\n}}\n",
-          rows, columns);
-      CHECK(off_exact(ir::parse(text), {whole_numbers(f32, {3, rows, columns}),
-                                        whole_numbers(f32, {3, columns, rows}, 4)}) == "");
-    }
+  // Of every width, since narrow elements are turned before they are used.
+  for (const DType t : {f32, f64, bf16, f16, int8, uint8, boolean})
+    for (std::int64_t rows : {2, 15, 16, 17, 63, 64, 65, 200})
+      for (std::int64_t columns : {2, 15, 16, 17, 33, 130}) {
+        const std::string text = fmt::format(
+            "graph @transposed(%x: {2}[3, {0}, {1}], %y: {2}[3, {1}, {0}]) {{\n  return {3}(%x, "
+            "permute_dims(%y, axes=[0, 2, 1]))\n}}\n",
+            rows, columns, name(t), t == boolean ? "logical_xor" : "sub");
+        INFO(text);
+        CHECK(off_exact(ir::parse(text), {whole_numbers(t, {3, rows, columns}),
+                                          whole_numbers(t, {3, columns, rows}, 4)}) == "");
+      }
 }
 
 TEST_CASE("tensors of every rank are computed") {
