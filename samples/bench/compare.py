@@ -151,7 +151,8 @@ def render(options):
     order = list(pages.asked_of(runs[0]))
     results = sorted(entries.values(), key=lambda e: order.index(e["title"]) if e["title"] in order else len(order))
     machine = {key: value for run in runs for key, value in run["machine"].items()}
-    run = {**runs[0], "machine": machine, "results": results}
+    commands = dict.fromkeys(command for run in runs for command in run["command"].split("; "))
+    run = {**runs[0], "command": "; ".join(commands), "machine": machine, "results": results}
     write_pages(run, options.output, run["command"])
     print("\n".join(pages.summary(run)))
 

@@ -102,7 +102,8 @@ def markdown_table(header, rows):
 
 
 def page(title, run, command, body):
-    lines = [f"# {title}", "", f"Written by `{command}`.", ""]
+    written_by = " and ".join(f"`{one}`" for one in command.split("; "))
+    lines = [f"# {title}", "", f"Written by {written_by}.", ""]
     lines += [f"- {name}: {value}" for name, value in run["machine"].items()]
     copy = copy_gbps(run["results"])
     if copy:
