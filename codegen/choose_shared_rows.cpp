@@ -34,15 +34,26 @@ std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings)
   return bytes;
 }
 
-/// Whether the threads load any of the row's elements themselves: what no bulk copy brings, and what is the
-/// same for every row.
-bool loads_directly(const Kernel& k, const Schedule& s) {
+/// Bytes of each element that the threads load themselves: what no bulk copy brings, and what is the same for
+/// every row.
+int direct_bytes(const Kernel& k, const Schedule& s) {
   const std::vector<bool> in_row = k.varies_in_row();
+  int bytes = 0;
   for (std::size_t v = 0; v < k.values.size(); ++v)
     if (k.values[v].kind == KernelValue::Kind::load && in_row[v] &&
         std::ranges::find(s.bulk_loads, static_cast<int>(v)) == s.bulk_loads.end())
-      return true;
-  return false;
+      bytes += size_of(k.values[v].dtype);
+  return bytes;
+}
+
+/// Vectors that a thread takes at once: several, where it loads some itself, or rescales sums after them.
+int chunks_for(const Kernel& k, const Schedule& s, int cluster) {
+  const int direct = direct_bytes(k, s);
+  if (direct == 0 && s.joined.empty()) return 1;
+  const int chunks = std::clamp(16 / s.vector, cluster > 1 ? 4 : 2, 8);
+  constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
+  if (cluster == 1 || direct == 0) return chunks;
+  return std::clamp(most_bytes / (direct * s.vector), 1, chunks);
 }
 
 /// Blocks that share a row; 0 where it has no room. A few rows are spread over more blocks.
@@ -126,9 +137,11 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
     const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * cluster));
     if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
   }
-  // Loads by the threads are several at once.
-  const int chunks =
-      loads_directly(k, s) || !s.joined.empty() ? std::clamp(16 / s.vector, cluster > 1 ? 4 : 2, 8) : 1;
+  // Blocks of a cluster wait for each other: registers must not keep others out meanwhile.
+  constexpr int enough_registers = 40;  // of a thread
+  if (cluster > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
+    s.least_blocks = static_cast<int>(at_once);
+  const int chunks = chunks_for(k, s, cluster);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});

@@ -264,6 +264,13 @@ TEST_CASE("what a block keeps in shared memory, and the blocks of a cluster, sta
   CHECK(parts.shared_bytes == 65536);
   CHECK(parts.cluster == 4);
   CHECK(parts.units.is(4 * 4096));
+  // As many blocks as their rows leave room for must have room for their registers, too.
+  CHECK(parts.schedule.least_blocks == 3);
+  const KernelSource scaled =
+      source_of(kernel_of("%x: f32[4096, 131072], %w: f32[131072], %b: f32[131072])",
+                          "return add(mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w), %b)"),
+                h100);
+  CHECK(scaled.schedule.str().find("cluster 8, loop, loop 2, warp 16") != std::string::npos);
   // The last block has less; each part is a whole number of lines.
   const KernelSource odd = source_of(kernel_of("%x: f32[4096, 100001])", norm), h100);
   CHECK(odd.shared_bytes == 50048 + 128 - 50048 % 128);
