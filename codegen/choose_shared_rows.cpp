@@ -71,10 +71,9 @@ int cluster_for(const Kernel& k, const DeviceDescription& device, std::int64_t b
   return cluster;
 }
 
-}  // namespace
-
-std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescription& device,
-                                           std::string& why) {
+/// Those that fit the registers of a few threads only if `also_short`.
+std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& device, std::string& why,
+                                    bool also_short) {
   const int inner = k.innermost(true);
   if (k.fixed_fold_order || k.folds_across() || inner < 0 || !k.row_length().is_constant()) {
     why = k.fixed_fold_order ? "shared rows: the order of folds is fixed"
@@ -87,7 +86,7 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   s.vector = vector_elements(k, inner, device.vector_bytes);
   const std::int64_t length = k.row_length().value();
   const Team held = team_for(length, s.vector, register_bytes(k), 2 * largest_registers_team);
-  if (held.whole && held.threads <= largest_registers_team &&
+  if (!also_short && held.whole && held.threads <= largest_registers_team &&
       held.chunks * s.vector <= most_register_elements) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
@@ -147,6 +146,18 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
   if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});
   take_in_vectors(along, chunks, threads, s.vector);
   return s;
+}
+
+}  // namespace
+
+std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescription& device,
+                                           std::string& why) {
+  return shared_rows(k, device, why, false);
+}
+
+std::optional<Schedule> rows_in_shared_memory(const Kernel& k, const DeviceDescription& device) {
+  std::string why;
+  return shared_rows(k, device, why, true);
 }
 
 }  // namespace sinter::codegen

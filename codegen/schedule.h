@@ -18,6 +18,7 @@ enum class Level : std::uint8_t { grid, cluster, block, warp, lane, thread, loop
 struct Factor {
   Level level;
   int size = 0;  // 0: whatever is left of the axis
+  friend bool operator==(const Factor&, const Factor&) = default;
 };
 
 /// Where a value that several walks over a row need lives in between.
@@ -26,6 +27,7 @@ enum class Residence : std::uint8_t { registers, shared, reload, recompute };
 struct Crossing {
   int value;
   Residence residence;
+  friend bool operator==(const Crossing&, const Crossing&) = default;
 };
 
 /// A tensor that lies along another axis than the one that neighbouring threads take: a block moves its tile
@@ -60,6 +62,7 @@ struct Schedule {
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
   std::string str() const;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
 /// The schedule of the first chooser that takes the kernel. `refusals`, if given, collects why the others did
@@ -93,5 +96,8 @@ std::optional<Schedule> choose_team_columns(const Kernel& kernel, const DeviceDe
 std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescription& device,
                                       std::string& why);
 std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+
+/// As choose_shared_rows, also for rows that fit the registers of a few threads.
+std::optional<Schedule> rows_in_shared_memory(const Kernel& kernel, const DeviceDescription& device);
 
 }  // namespace sinter::codegen

@@ -11,11 +11,6 @@ namespace {
 
 constexpr int least_block = 128;  // threads
 
-/// Bytes of registers for what a thread holds of a row: half of all it can have, in a team of that size.
-int most_register_bytes(int threads) {
-  return threads > 512 ? 128 : 256;
-}
-
 /// Bytes that a walk over the row loads for one element.
 int loaded_bytes(const Kernel& k) {
   int most = 0;
@@ -74,6 +69,10 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
 }
 
 }  // namespace
+
+int most_register_bytes(int threads) {
+  return threads > 512 ? 128 : 256;
+}
 
 Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   const Team looped{std::min(largest, 512)};

@@ -32,6 +32,9 @@ std::int64_t piece_length(std::int64_t length, std::int64_t pieces, std::int64_t
 /// So many pieces as `wanted`, or a few less, so that none is empty.
 int pieces_for(std::int64_t length, std::int64_t wanted, std::int64_t multiple_of);
 
+/// Bytes of registers for what a thread holds of a row: half of all it can have, in a team of that size.
+int most_register_bytes(int threads);
+
 /// Bytes of registers that an element of a row takes at least: what one walk loads, or what is kept.
 int register_bytes(const Kernel& kernel);
 

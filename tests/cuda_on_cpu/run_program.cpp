@@ -53,8 +53,9 @@ Storage placed_input(const runtime::TensorView& view, int alignment) {
 
 class Run {
  public:
-  Run(const runtime::Program& program, std::span<const runtime::TensorView> inputs)
-      : p_(program.impl()), g_(p_.optimized), places_(g_.size()) {
+  Run(const runtime::Program& program, std::span<const codegen::KernelSource> sources,
+      std::span<const runtime::TensorView> inputs)
+      : p_(program.impl()), sources_(sources), g_(p_.optimized), places_(g_.size()) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const int alignment = p_.options.layouts.empty() ? 64 : p_.options.layouts[i].alignment;
       places_[g_.inputs()[i].id] = placed_input(inputs[i], alignment);
@@ -109,7 +110,7 @@ class Run {
   /// One launch of kernels that have one text.
   void run_kernels(const std::vector<int>& numbers) {
     using Kind = codegen::KernelParam::Kind;
-    const auto source_of = [&](int number) { return &p_.sources[static_cast<std::size_t>(number)]; };
+    const auto source_of = [&](int number) { return &sources_[static_cast<std::size_t>(number)]; };
     std::vector<const codegen::KernelSource*> sources;
     for (int number : numbers) sources.push_back(source_of(number));
     const codegen::KernelSource& first = *sources[0];
@@ -180,6 +181,7 @@ class Run {
   }
 
   const runtime::Program::Impl& p_;
+  const std::span<const codegen::KernelSource> sources_;
   const ir::Graph& g_;
   std::vector<Storage> places_, partials_;  // per value
 };
@@ -188,7 +190,13 @@ class Run {
 
 std::vector<runtime::TensorView> run_program(const runtime::Program& program,
                                              std::span<const runtime::TensorView> inputs) {
-  return Run(program, inputs).run();
+  return run_with(program, program.impl().sources, inputs);
+}
+
+std::vector<runtime::TensorView> run_with(const runtime::Program& program,
+                                          std::span<const codegen::KernelSource> sources,
+                                          std::span<const runtime::TensorView> inputs) {
+  return Run(program, sources, inputs).run();
 }
 
 }  // namespace sinter::testing::cuda_on_cpu

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "codegen/source.h"
 #include "runtime/program.h"
 
 namespace sinter::testing::cuda_on_cpu {
@@ -13,5 +14,9 @@ namespace sinter::testing::cuda_on_cpu {
 /// contiguous or views, as Program::run returns them. Throws KernelFault, CompileError.
 std::vector<runtime::TensorView> run_program(const runtime::Program& program,
                                              std::span<const runtime::TensorView> inputs);
+/// The same with other texts of the program's kernels.
+std::vector<runtime::TensorView> run_with(const runtime::Program& program,
+                                          std::span<const codegen::KernelSource> sources,
+                                          std::span<const runtime::TensorView> inputs);
 
 }  // namespace sinter::testing::cuda_on_cpu

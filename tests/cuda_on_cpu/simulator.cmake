@@ -31,6 +31,7 @@ target_compile_definitions(sinter_cuda_on_cpu PRIVATE
 
 # Its own tests, and those of programs, which it runs in the GPU's place.
 sinter_add_tests(cuda_on_cpu SOURCES
+  cuda_on_cpu/candidates_test.cpp
   cuda_on_cpu/dtypes_test.cpp
   cuda_on_cpu/faults_test.cpp
   cuda_on_cpu/faults_between_blocks_test.cpp

@@ -1,0 +1,376 @@
+#include "codegen/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/access.h"
+#include "codegen/team.h"
+
+namespace sinter::codegen {
+namespace {
+
+constexpr int least_threads = 64;
+constexpr int most_static_shared = 48 << 10;  // bytes that a kernel may declare
+
+/// The factor of a level that has a size, or null.
+Factor* sized(std::vector<Factor>& along, Level level) {
+  const auto at =
+      std::ranges::find_if(along, [&](const Factor& f) { return f.level == level && f.size != 0; });
+  return at == along.end() ? nullptr : &*at;
+}
+
+bool is_looped(const std::vector<Factor>& along) {
+  return std::ranges::find(along, Factor{Level::loop}) != along.end();
+}
+
+std::int64_t divided(std::int64_t n, std::int64_t by) {
+  return (n + by - 1) / by;
+}
+
+/// Varies the chosen schedule in one thing at a time; what is most likely to be faster comes first.
+class Varied {
+ public:
+  Varied(const Kernel& k, const Schedule& chosen, const DeviceDescription& device)
+      : k_(k), chosen_(chosen), device_(device), list_{chosen} {}
+
+  std::vector<Schedule> run() {
+    const std::string_view by = chosen_.chooser;
+    if (by == "pointwise")
+      pointwise();
+    else if (by == "tiles")
+      threads_of_tiles();
+    else if (by == "rows across")
+      rows_across();
+    else if (by == "team columns")
+      columns();
+    else if (inner_ >= 0 && k_.row_length().is_constant() && !k_.row_length().is(0))
+      rows(by);
+    return std::move(list_);
+  }
+
+ private:
+  void add(Schedule s) {
+    s.wide_index = chosen_.wide_index;
+    if (s.block_threads > device_.block_threads || list_.size() == most_candidates) return;
+    if (std::ranges::find(list_, s) == list_.end()) list_.push_back(std::move(s));
+  }
+  std::vector<Factor>& row_axis(Schedule& s) const { return s.axes[static_cast<std::size_t>(inner_)]; }
+
+  // ---- elements by themselves
+
+  void pointwise() {
+    if (chosen_.axes.empty()) return;
+    const auto with = [&](int threads, int times) {
+      Schedule s = chosen_;
+      Factor* const block = sized(s.axes.back(), Level::block);
+      const bool pieces = s.lead >= 0;  // whose size says how many elements a thread has
+      s.block_threads = threads;
+      block->size = pieces ? block->size / chosen_.block_threads * threads * times : threads;
+      if (!pieces && times > 1) {
+        s.vector *= times;
+        sized(s.axes.back(), Level::vector)->size = s.vector;
+      }
+      add(std::move(s));
+    };
+    const int threads = chosen_.block_threads;
+    if (chosen_.lead >= 0 || can_widen()) with(threads, 2);
+    with(2 * threads, 1);
+    with(threads / 2, 1);
+    with(4 * threads, 1);
+    if (chosen_.lead >= 0 || can_widen()) with(threads / 2, 2);
+  }
+
+  /// Whether a thread can take two vectors, one after the other in memory.
+  bool can_widen() const {
+    constexpr int most_bytes = 32;  // of the widest tensor
+    int widest = 1;
+    for (const KernelBuffer& b : k_.buffers) widest = std::max(widest, size_of(b.dtype));
+    return chosen_.vector > 1 && 2 * chosen_.vector * widest <= most_bytes &&
+           k_.axes.back().extent.known_divisor(k_.facts) % (2 * chosen_.vector) == 0;
+  }
+
+  void threads_of_tiles() {
+    for (const int threads :
+         {2 * chosen_.block_threads, chosen_.block_threads / 2 / warp_threads * warp_threads}) {
+      Schedule s = chosen_;
+      s.block_threads = threads;
+      if (threads >= least_threads) add(std::move(s));
+    }
+  }
+
+  // ---- rows
+
+  void rows(std::string_view by) {
+    Schedule s = chosen_;
+    std::vector<Factor>& along = row_axis(s);
+    const Factor *warps = sized(along, Level::warp), *lanes = sized(along, Level::lane),
+                 *chunks = sized(along, Level::loop);
+    team_ = (warps ? warps->size : 1) * (lanes ? lanes->size : 1);
+    chunks_ = chunks ? chunks->size : 1;
+    if (by == "shared rows") return shared_rows();
+    if (by == "split rows") return split_rows();
+    if (is_looped(along)) return looped_rows();
+    for (const int threads : {2 * team_, team_ / 2}) whole_rows(threads);
+    if (std::optional<Schedule> other = rows_in_shared_memory(k_, device_)) add(std::move(*other));
+    if (const int rows = chosen_.block_threads / team_; rows > 1)
+      for (const int other : {2 * rows, rows / 2}) rows_of_block(other);
+    whole_rows(4 * team_);
+  }
+
+  void set_team(Schedule& s, int threads, int chunks) const {
+    std::vector<Factor>& along = row_axis(s);
+    std::erase_if(along, [](const Factor& f) {
+      return (f.level == Level::loop && f.size != 0) || f.level == Level::warp || f.level == Level::lane ||
+             f.level == Level::vector;
+    });
+    take_in_vectors(along, chunks, threads, s.vector);
+  }
+  void set_rows(Schedule& s, int rows, int threads) const {
+    s.block_threads = rows * threads;
+    const int kept = k_.innermost(false);
+    if (kept < 0) return;
+    std::vector<Factor>& axis = s.axes[static_cast<std::size_t>(kept)];
+    std::erase_if(axis, [](const Factor& f) { return f.level == Level::block; });
+    if (rows > 1) axis.push_back({Level::block, rows});
+  }
+
+  /// A team of another size that has the whole row in registers.
+  void whole_rows(int threads) {
+    const std::int64_t length = k_.row_length().value();
+    const std::int64_t chunks = divided(divided(length, chosen_.vector), threads);
+    const bool same_class = (threads > warp_threads) == (team_ > warp_threads);
+    if (threads < 1 || threads > device_.block_threads || !same_class || chunks == chunks_ ||
+        chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
+      return;
+    Schedule s = chosen_;
+    const Team team{threads, static_cast<int>(chunks), true, chunks * threads * s.vector == length};
+    s.exact = team.exact;
+    s.crossings = register_crossings(k_, team, s.vector, s.joined);
+    set_team(s, threads, team.chunks);
+    set_rows(s, codegen::rows_of_block(team), threads);
+    add(std::move(s));
+  }
+
+  void rows_of_block(int rows) {
+    Schedule s = chosen_;
+    set_rows(s, rows, team_);
+    if (s.block_threads >= least_threads) add(std::move(s));
+  }
+
+  /// Other steps of a walk over a long row.
+  void steps(int threads, int chunks) {
+    constexpr int most_bytes = 256;  // of registers
+    if (chunks < 1 || threads < 2 * warp_threads || chunks * chosen_.vector * register_bytes(k_) > most_bytes)
+      return;
+    Schedule s = chosen_;
+    set_team(s, threads, chunks);
+    s.block_threads = threads;
+    add(std::move(s));
+  }
+
+  void looped_rows() {
+    steps(2 * team_, chunks_);
+    steps(team_, chunks_ / 2);
+    steps(team_, 2 * chunks_);
+    steps(team_ / 2, chunks_);
+    if (std::optional<Schedule> other = rows_in_shared_memory(k_, device_)) add(std::move(*other));
+  }
+
+  void split_rows() {
+    const std::int64_t pieces = sized(row_axis(list_[0]), Level::grid)->size;
+    for (const std::int64_t wanted : {2 * pieces, pieces / 2}) {
+      Schedule s = chosen_;
+      const int fitting = pieces_for(k_.row_length().value(), std::max<std::int64_t>(1, wanted),
+                                     std::int64_t{warp_threads} * s.vector);
+      sized(row_axis(s), Level::grid)->size = fitting;
+      if (fitting > 1) add(std::move(s));
+    }
+    steps(2 * team_, std::max(1, chunks_ / 2));
+    steps(team_, chunks_ / 2);
+    steps(team_ / 2, chunks_);
+  }
+
+  void shared_rows() {
+    const Factor* const cluster = sized(row_axis(list_[0]), Level::cluster);
+    const int blocks = cluster ? cluster->size : 1;
+    const auto with_threads = [&](int threads) {
+      Schedule s = chosen_;
+      set_team(s, threads, chunks_);
+      s.block_threads = threads;
+      if (threads >= least_threads) add(std::move(s));
+    };
+    with_threads(2 * team_);
+    with_threads(team_ / 2);
+    other_loads();
+    if (blocks > 1) with_cluster(2 * blocks);
+    if (blocks > 2) with_cluster(blocks / 2);
+    if (chosen_.rows_ahead > 0) {
+      Schedule s = chosen_;
+      s.rows_ahead = 0;
+      add(std::move(s));
+    }
+    std::string why;
+    if (std::optional<Schedule> other = choose_team_rows(k_, device_, why)) add(std::move(*other));
+  }
+
+  /// Bulk copies instead of loads by the threads, or the other way round.
+  void other_loads() {
+    Schedule s = chosen_;
+    if (s.bulk_loads.empty()) {
+      if (!device_.bulk_copies) return;
+      for (const Crossing& c : s.crossings)
+        if (copies_in_bulk(k_, c.value, inner_)) s.bulk_loads.push_back(c.value);
+    } else {
+      s.bulk_loads.clear();
+      s.rows_ahead = 0;
+      set_team(s, team_, std::clamp(16 / s.vector, 2, 8));
+    }
+    add(std::move(s));
+  }
+
+  void with_cluster(int blocks) {
+    constexpr std::int64_t least_part = 2048;       // elements: no block of the cluster is left without any
+    constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
+    const std::int64_t length = k_.row_length().value();
+    std::int64_t bytes = 0;
+    for (const Crossing& c : chosen_.crossings)
+      bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
+    if (blocks > device_.cluster_blocks || length / blocks < least_part ||
+        part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block)
+      return;
+    Schedule s = chosen_;
+    sized(row_axis(s), Level::cluster)->size = blocks;
+    add(std::move(s));
+  }
+
+  // ---- rows and across them: how many teams there are has been decided
+
+  void rows_across() {
+    const auto with = [&](int rows, int least_blocks) {
+      Schedule s = chosen_;
+      s.least_blocks = least_blocks;
+      s.rows_at_once = rows;
+      if (rows < 2) s.bulk_loads.clear();
+      add(std::move(s));
+    };
+    if (chosen_.rows_at_once > 2) with(2, chosen_.least_blocks);
+    if (chosen_.rows_at_once > 1) with(1, chosen_.least_blocks);
+    if (chosen_.least_blocks > 1) with(chosen_.rows_at_once, 0);
+  }
+
+  // ---- columns
+
+  void columns() {
+    if (inner_ < 0) return;
+    const std::vector<Factor>& along = row_axis(list_[0]);
+    const bool whole = !is_looped(along);
+    if (std::ranges::any_of(along, [](const Factor& f) { return f.level == Level::grid; })) {
+      pieces_of_columns(2, 1);
+      pieces_of_columns(1, 2);
+    }
+    slots(2, 1, whole);
+    slots(1, 2, whole);
+    if (!whole) {
+      chunks_of_columns(1, 2);
+      chunks_of_columns(2, 1);
+    }
+    if (chosen_.vector > 1 && list_.size() < most_candidates) {
+      Schedule s = chosen_;
+      Factor* const vector = sized(s.axes.back(), Level::vector);
+      s.vector /= 2;
+      vector->size = s.vector;
+      if (s.vector == 1) s.axes.back().pop_back();
+      add(std::move(s));
+    }
+  }
+
+  int lanes_of_columns() const {
+    int lanes = 1;
+    for (const Factor& f : chosen_.axes.back())
+      if (f.level == Level::warp || f.level == Level::lane) lanes *= f.size;
+    return lanes;
+  }
+
+  void pieces_of_columns(int times, int by) {
+    Schedule s = chosen_;
+    Factor* const pieces = sized(row_axis(s), Level::grid);
+    const int slots = s.block_threads / lanes_of_columns();
+    const int fitting = pieces_for(k_.row_length().value(), std::max(1, pieces->size * times / by), slots);
+    pieces->size = fitting;
+    if (fitting > 1) add(std::move(s));
+  }
+
+  /// Other numbers of threads that share a column.
+  void slots(int times, int by, bool whole) {
+    Schedule s = chosen_;
+    Factor* const warps = sized(row_axis(s), Level::warp);
+    if (!warps || warps->size * times / by < 1 || warps->size * times % by != 0) return;
+    warps->size = warps->size * times / by;
+    s.block_threads = s.block_threads * times / by;
+    const int lanes = lanes_of_columns(), slots = s.block_threads / lanes;
+    const int groups = s.block_threads / std::max(lanes, warp_threads);
+    if (s.block_threads < least_threads || groups * lanes * s.vector * state_bytes() > most_static_shared)
+      return;
+    const std::int64_t length = k_.row_length().is_constant() ? k_.row_length().value() : 0;
+    if (whole) {
+      Factor* const chunks = sized(row_axis(s), Level::loop);
+      const std::int64_t taken = std::max<std::int64_t>(1, divided(length, slots));
+      if (!chunks || taken * s.vector * register_bytes(k_) > most_register_bytes(s.block_threads)) return;
+      chunks->size = static_cast<int>(taken);
+      s.exact = taken * slots == length;
+      if (!s.crossings.empty())
+        s.crossings = register_crossings(k_, {s.block_threads, chunks->size, true}, s.vector);
+    } else if (Factor* const pieces = sized(row_axis(s), Level::grid)) {
+      pieces->size = pieces_for(length, pieces->size, slots);
+      if (pieces->size < 2) return;
+    }
+    add(std::move(s));
+  }
+
+  void chunks_of_columns(int times, int by) {
+    constexpr int most_bytes = 256;
+    Schedule s = chosen_;
+    Factor* const chunks = sized(row_axis(s), Level::loop);
+    chunks->size = chunks->size * times / by;
+    if (chunks->size >= 1 && chunks->size * s.vector * register_bytes(k_) <= most_bytes) add(std::move(s));
+  }
+
+  /// Of all states of one column, at most.
+  int state_bytes() const {
+    int bytes = 0;
+    for (const KernelValue& v : k_.values)
+      if (v.kind == KernelValue::Kind::reduce)
+        bytes += std::max(4, size_of(k_.values[static_cast<std::size_t>(v.operands[0])].dtype)) +
+                 (v.finds_place() ? 8 : 0);
+    return bytes;
+  }
+
+  const Kernel& k_;
+  const Schedule& chosen_;
+  const DeviceDescription& device_;
+  const int inner_ = k_.innermost(true);
+  int team_ = 1, chunks_ = 1;  // of rows: threads that share one, vectors that each takes at once
+  std::vector<Schedule> list_;
+};
+
+}  // namespace
+
+std::vector<Schedule> candidates(const Kernel& k, const Schedule& chosen, const DeviceDescription& device) {
+  const bool orderly = k.fixed_fold_order && k.has_reduction();
+  const bool empty = std::ranges::any_of(k.axes, [](const KernelAxis& a) { return a.extent.is(0); });
+  if (device.target.backend == Backend::cpu || orderly || empty || chosen.batch > 1) return {chosen};
+  return Varied(k, chosen, device).run();
+}
+
+std::string identity(const Schedule& s) {
+  std::string text = fmt::format("{}; {} threads, vector {}, {}{}{}{}lead {}, {} blocks at least", s.str(),
+                                 s.block_threads, s.vector, s.columns ? "columns, " : "",
+                                 s.exact ? "exact, " : "", s.fetch_ahead ? "fetch ahead, " : "",
+                                 s.wide_index ? "wide index, " : "", s.lead, s.least_blocks);
+  for (const SharedTile& t : s.tiles)
+    text += fmt::format("; tile {} {} by {}, {} after {}", t.load, t.store, t.access, t.skew, t.skew_every);
+  return text;
+}
+
+}  // namespace sinter::codegen
