@@ -67,7 +67,7 @@ std::vector<KernelReport> Program::kernel_reports() const {
         "{}: was generated for the CPU; what NVRTC makes of a kernel is known of programs for a CUDA target, "
         "such as Target(\"sm_90a\")",
         p.captured.name());
-  return report_kernels(p.kernels, p.sources);
+  return report_kernels(p.kernels, p.running_sources());
 }
 
 std::string Program::compile_report() const {
@@ -99,9 +99,9 @@ std::string Program::ptx() const {
   std::string text;
   std::vector<std::string_view> seen;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (std::ranges::find(seen, p.sources[i].text) != seen.end()) continue;
-    seen.push_back(p.sources[i].text);
-    text += (text.empty() ? "" : "\n") + p.sources[i].header + reports[i].ptx;
+    if (std::ranges::find(seen, p.running_sources()[i].text) != seen.end()) continue;
+    seen.push_back(p.running_sources()[i].text);
+    text += (text.empty() ? "" : "\n") + p.running_sources()[i].header + reports[i].ptx;
   }
   return text;
 }

@@ -14,6 +14,7 @@
 
 #include "codegen/target.h"
 #include "runtime/device_id.h"
+#include "runtime/stopwatch.h"
 #include "runtime/stream.h"
 
 namespace sinter::runtime {
@@ -58,6 +59,10 @@ class Device {
   virtual void run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
                           std::span<std::byte> params) = 0;
   virtual void run_matmul(const MatmulLaunch& launch) = 0;
+
+  /// For timing launches; null where they cannot be timed: on the CPU, and while the thread's stream is
+  /// captured, when nothing runs.
+  virtual std::unique_ptr<Stopwatch> stopwatch() { return nullptr; }
 
   // Names for what runs in between, as profilers show it.
   virtual void begin_range(const char*) {}

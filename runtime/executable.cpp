@@ -32,7 +32,6 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
       for (std::size_t k = 0; k < groups[first].kernels.size(); ++k)
         steps_.push_back(kernel_step(groups[first].kernels[k], first, groups[first].numbers[k]));
   }
-  for (const Step& step : steps_) most_param_bytes_ = std::max(most_param_bytes_, step.params.size());
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
     Result r{places_[view.base.id], view.offset.value(), g.dtype(out.value), g.shape(out.value).values(), {}};
@@ -263,25 +262,38 @@ void Executable::check(Device& device, Kernels kernels) const {
     if (step.kernel >= 0) device.check_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)]);
 }
 
+void Executable::check_kernel(Device& device, int number, const LoadedKernel& kernel) const {
+  for (const Step& step : steps_)
+    if (step.kernel == number) device.check_kernel(step.launch, kernel);
+}
+
+void Executable::launch(Device& device, const Step& step, const Memory& memory, Kernels kernels) const {
+  if (step.kernel < 0) return run_matmul(device, step, memory);
+  constexpr std::size_t usual_bytes = 1024;
+  alignas(std::max_align_t) std::array<std::byte, usual_bytes> usual;
+  std::vector<std::byte> large(step.params.size() > usual_bytes ? step.params.size() : 0);
+  const std::span<std::byte> params(large.empty() ? usual.data() : large.data(), step.params.size());
+  std::ranges::copy(step.params, params.begin());
+  for (const Step::Pointer& p : step.pointers) {
+    std::byte* const address = memory.address(p.place);
+    std::memcpy(params.data() + p.offset, &address, sizeof address);
+  }
+  device.run_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)], params);
+}
+
+void Executable::visit(Device& device, std::span<const TensorView> inputs,
+                       const std::function<void(int kernel, const LaunchStep& launch)>& visit) const {
+  const Memory memory(*this, device, inputs);
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    visit(steps_[i].kernel, [&](const Executable& of, Kernels kernels) {
+      of.launch(device, of.steps_.at(i), memory, kernels);
+    });
+}
+
 std::vector<TensorView> Executable::run(Device& device, std::span<const TensorView> inputs,
                                         Kernels kernels) const {
   const Memory memory(*this, device, inputs);
-  constexpr std::size_t usual_bytes = 1024;
-  alignas(std::max_align_t) std::array<std::byte, usual_bytes> usual;
-  std::vector<std::byte> large(most_param_bytes_ > usual_bytes ? most_param_bytes_ : 0);
-  for (const Step& step : steps_) {
-    if (step.kernel < 0) {
-      run_matmul(device, step, memory);
-      continue;
-    }
-    const std::span<std::byte> params(large.empty() ? usual.data() : large.data(), step.params.size());
-    std::ranges::copy(step.params, params.begin());
-    for (const Step::Pointer& p : step.pointers) {
-      std::byte* const address = memory.address(p.place);
-      std::memcpy(params.data() + p.offset, &address, sizeof address);
-    }
-    device.run_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)], params);
-  }
+  for (const Step& step : steps_) launch(device, step, memory, kernels);
   std::vector<TensorView> results;
   results.reserve(results_.size());
   for (const Result& r : results_)

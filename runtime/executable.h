@@ -1,6 +1,7 @@
 // A program bound to concrete shapes: a list of launches over buffers placed by their lifetimes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -37,9 +38,18 @@ class Executable {
 
   /// Throws DeviceError for kernels, by their numbers, that the device cannot launch.
   void check(Device& device, Kernels kernels) const;
+  /// The same for one of them.
+  void check_kernel(Device& device, int number, const LoadedKernel& kernel) const;
 
   /// Runs with them, on inputs that are on the device.
   std::vector<TensorView> run(Device& device, std::span<const TensorView> inputs, Kernels kernels) const;
+
+  /// Runs, and leaves it to `visit` to launch each step: it gets the number of the step's kernel, or -1 for a
+  /// product, and a function that launches the same step of an executable of the same groups, which may have
+  /// other sources, with its kernels. Results are dropped.
+  using LaunchStep = std::function<void(const Executable& of, Kernels kernels)>;
+  void visit(Device& device, std::span<const TensorView> inputs,
+             const std::function<void(int kernel, const LaunchStep& launch)>& visit) const;
 
   int launches() const { return static_cast<int>(steps_.size()); }
   /// Bytes of outputs and intermediate values that are in memory at once.
@@ -87,6 +97,7 @@ class Executable {
   void add_pointers(Step& step, const PlannedKernel& planned, std::size_t group, int offset) const;
   static void join_batch_axes(Step& step);
   static void run_matmul(Device& device, const Step& step, const Memory& memory);
+  void launch(Device& device, const Step& step, const Memory& memory, Kernels kernels) const;
   Step matmul_step(const ir::Graph& graph, const passes::Group& group,
                    const std::vector<std::optional<ir::View>>& views) const;
 
@@ -96,7 +107,6 @@ class Executable {
   std::vector<Result> results_;
   std::vector<std::int64_t> output_bytes_;
   std::int64_t arena_bytes_ = 0, peak_bytes_ = 0;
-  std::size_t most_param_bytes_ = 0;
 };
 
 }  // namespace sinter::runtime

@@ -89,7 +89,7 @@ std::vector<GroupSummary> Program::summaries() const {
         const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(number)];
         if (kernels.name.empty()) kernels.name = k.name;
         kernels.schedule += kernels.schedule.empty() ? "" : "; then ";
-        kernels.schedule += p.sources[static_cast<std::size_t>(number)].schedule.str();
+        kernels.schedule += p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
         if (const std::string others = companions(p.launch_of(i)); !others.empty())
           kernels.schedule += "; " + others;
         kernels.bytes_read = kernels.bytes_read + k.bytes(false);
@@ -140,11 +140,16 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
       for (Value v : ops_of_kernel(group, j)) ops.push_back(name(p.optimized.op(v)));
       kernels.push_back({{"name", k.name},
                          {"ops", std::move(ops)},
-                         {"schedule", p.sources[at].schedule.str()},
+                         {"schedule", p.running_sources()[at].schedule.str()},
                          {"bytes_read", number(k.bytes(false))},
                          {"bytes_written", number(k.bytes(true))},
                          {"id", id(i)},
                          {"launch", id(static_cast<std::size_t>(p.launch_of(i)[0]))}});
+      if (const std::optional<Choice> choice = p.choice_of(at))
+        kernels.back()["tuned"] = {{"candidate", choice->candidate},
+                                   {"candidates", choice->of},
+                                   {"ms", choice->ms},
+                                   {"untuned_ms", choice->untuned_ms}};
       if (!reports.empty()) add_report(kernels.back(), reports[at]);
     }
   }
@@ -184,10 +189,12 @@ std::string Program::explain() const {
       std::string ops;
       for (Value v : ops_of_kernel(group, j)) ops += fmt::format(" {}", name(g.op(v)));
       text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
-                          id(i), k.name, ops, p.sources[at].schedule.str(), k.bytes(false).str(),
+                          id(i), k.name, ops, p.running_sources()[at].schedule.str(), k.bytes(false).str(),
                           k.bytes(true).str());
       if (const std::string others = companions(p.launch_of(i)); !others.empty())
         text += fmt::format("    {}\n", others);
+      if (const std::optional<Choice> choice = p.choice_of(at))
+        text += fmt::format("    tuned    {}\n", choice->str());
     }
   }
   for (const passes::Boundary& b : p.partition.boundaries)

@@ -8,10 +8,12 @@
 #include "codegen/split_across.h"
 #include "ir/base/check.h"
 #include "ir/base/log.h"
+#include "ir/base/settings.h"
 #include "ir/evaluate_typed.h"
 #include "passes/pipeline.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/program_impl.h"
+#include "runtime/tune.h"
 
 namespace sinter::runtime {
 
@@ -64,21 +66,34 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   if (gpu) p.cut_groups();
   p.generate();
   p.join();
+  p.start_tuning();
   if (log_enabled(Topic::fusion)) log(Topic::fusion, "{}", program->explain());
   if (log_enabled(Topic::source)) log(Topic::source, "{}", program->source());
   if (!p.optimized.symbols().empty()) return program;
-  std::vector<PlannedGroup> groups;
-  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
-    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&p.partition.groups[i], {}, p.kernels_of[i]});
-    for (int k : p.kernels_of[i]) {
-      const auto at = static_cast<std::size_t>(k);
-      planned.kernels.push_back({&p.kernels[at], &p.sources[at]});
-    }
-  }
-  p.executable = std::make_unique<Executable>(p.optimized, groups, p.launches, p.views);
+  p.executable = p.executable_of(p.sources);
   for (Value v : p.optimized.inputs()) p.input_shapes.push_back(p.optimized.shape(v).values());
   p.range = lasting_name(p.captured.name());
   return program;
+}
+
+std::unique_ptr<Executable> Program::Impl::executable_of(
+    const std::vector<codegen::KernelSource>& printed) const {
+  std::vector<PlannedGroup> groups;
+  for (std::size_t i = 0; i < partition.groups.size(); ++i) {
+    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&partition.groups[i], {}, kernels_of[i]});
+    for (int k : kernels_of[i]) {
+      const auto at = static_cast<std::size_t>(k);
+      planned.kernels.push_back({&kernels[at], &printed[at]});
+    }
+  }
+  return std::make_unique<Executable>(optimized, groups, launches, views);
+}
+
+std::vector<KernelSpec> Program::Impl::specs_of(const std::vector<codegen::KernelSource>& printed) const {
+  std::vector<KernelSpec> specs;
+  for (const codegen::KernelSource& s : printed)
+    specs.push_back({s.name, s.text, s.header + s.text, s.name, s.target, options.ordinal});
+  return specs;
 }
 
 void Program::Impl::cut_groups() {
@@ -123,10 +138,12 @@ void Program::prepare() const {
   if (impl_->compiled.load(std::memory_order_acquire)) return;
   const std::scoped_lock lock(impl_->compiling);
   if (impl_->compiled) return;
-  std::vector<KernelSpec> specs;
-  for (const codegen::KernelSource& s : impl_->sources)
-    specs.push_back({s.name, s.text, s.header + s.text, s.name, s.target, impl_->options.ordinal});
-  std::vector<std::shared_ptr<const LoadedKernel>> kernels = kernel_cache().get_or_compile(specs);
+  if (settings().autotune && impl_->options.target.backend == codegen::Backend::cpu)
+    warn_once("autotune",
+              "SINTER_AUTOTUNE is set, and programs that run on the CPU are not tuned: their schedules "
+              "have no candidates");
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels =
+      kernel_cache().get_or_compile(impl_->specs_of(impl_->sources));
   if (impl_->executable) impl_->executable->check(runs_on(), kernels);
   impl_->compiled_kernels = std::move(kernels);
   impl_->compiled.store(true, std::memory_order_release);
@@ -212,7 +229,10 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   check_inputs(p, on, inputs);
   if (on.is_cpu() && !p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
   prepare();
+  if (p.to_tune.load(std::memory_order_acquire)) p.tune_once(on, inputs);
   const Range range(on, p.range);
+  if (const Impl::Tuned* const t = p.tuned.load(std::memory_order_acquire))
+    return t->executable->run(on, inputs, t->kernels);
   return p.executable->run(on, inputs, p.compiled_kernels);
 }
 
@@ -236,7 +256,7 @@ int Program::launches() const {
 std::string Program::source() const {
   std::string text;
   std::vector<std::string_view> seen;
-  for (const codegen::KernelSource& s : impl_->sources) {
+  for (const codegen::KernelSource& s : impl_->running_sources()) {
     if (std::ranges::find(seen, s.text) != seen.end()) continue;
     seen.push_back(s.text);
     text += (text.empty() ? "" : "\n") + s.header + s.text;

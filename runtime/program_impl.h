@@ -6,6 +6,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/source.h"
+#include "runtime/choice.h"
 #include "runtime/executable.h"
 #include "runtime/program.h"
 
@@ -37,10 +38,41 @@ struct Program::Impl {
   void join();
   /// The launch that the group runs in.
   const std::vector<int>& launch_of(std::size_t group) const;
+  std::unique_ptr<Executable> executable_of(const std::vector<codegen::KernelSource>& printed) const;
+  std::vector<KernelSpec> specs_of(const std::vector<codegen::KernelSource>& printed) const;
+
+  // What SINTER_AUTOTUNE adds (runtime/tune.cpp): kernels that have candidates, and the choices among them.
+  struct Tuned {
+    std::vector<codegen::KernelSource> sources;
+    std::vector<std::optional<Choice>> choices;  // per kernel; none for what was not timed
+    std::unique_ptr<Executable> executable;
+    std::vector<std::shared_ptr<const LoadedKernel>> kernels;
+  };
+  struct Tuning;
+  std::unique_ptr<Tuning> tuning;              // none where nothing is timed
+  std::vector<std::optional<Choice>> choices;  // by which sources are printed: made by earlier programs
+  mutable std::unique_ptr<const Tuned> tuned_kernels;
+  mutable std::atomic<const Tuned*> tuned = nullptr;  // what runs instead of sources, once it has been timed
+  mutable std::atomic<bool> to_tune = false;
+
+  const std::vector<codegen::KernelSource>& running_sources() const {
+    const Tuned* const chosen = tuned.load(std::memory_order_acquire);
+    return chosen ? chosen->sources : sources;
+  }
+  /// Finds candidates, and takes what was chosen among them before, if this is to be tuned.
+  void start_tuning();
+  void use_choices(const std::string& gpu, const Toolchain& toolchain, ChoiceBook& book);
+  /// Times candidates on these inputs, unless another thread has, or nothing can be timed now.
+  void tune_once(Device& device, std::span<const TensorView> inputs) const;
+  /// What was measured for a kernel, or nothing.
+  std::optional<Choice> choice_of(std::size_t kernel) const;
 
   mutable std::mutex compiling;
   mutable std::atomic<bool> compiled = false;
   mutable std::vector<std::shared_ptr<const LoadedKernel>> compiled_kernels;
+
+  Impl();
+  ~Impl();
 };
 
 }  // namespace sinter::runtime

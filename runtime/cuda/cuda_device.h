@@ -33,6 +33,7 @@ class CudaDevice final : public Device {
   void run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,
                   std::span<std::byte> params) override;
   void run_matmul(const MatmulLaunch& launch) override;
+  std::unique_ptr<Stopwatch> stopwatch() override;
   void begin_range(const char* name) override;
   void end_range() override;
 

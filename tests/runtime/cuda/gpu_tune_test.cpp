@@ -1,0 +1,132 @@
+// Autotuning on a GPU, from the setting to the entry in the cache.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "ir/parse.h"
+#include "runtime/program_impl.h"
+#include "runtime/stream_scope.h"
+#include "sinter/sinter.h"
+#include "tests/catch.h"
+#include "tests/support/error_bounds.h"
+#include "tests/support/gpu.h"
+#include "tests/support/random.h"
+#include "tests/support/run_program.h"
+#include "tests/support/sandbox.h"
+
+using namespace sinter;
+using namespace sinter::testing;
+
+namespace {
+
+const char* const softmax =
+    "%e = exp(sub(%x, max(%x, axes=[1], keepdims=true)))\n"
+    "  %s = div(%e, sum(%e, axes=[1], keepdims=true))\n  return %s, sum(mul(%s, %x), axes=[0])";
+
+std::string graph(int rows) {
+  return fmt::format("graph @tuned(%x: f32[{}, 2048]) {{\n  {}\n}}\n", rows, softmax);
+}
+
+std::shared_ptr<const runtime::Program> built(const std::string& text,
+                                              Numerics numerics = Numerics::standard) {
+  return runtime::Program::build(ir::parse(text), program_options(numerics));
+}
+
+ir::Array drawn(std::int64_t rows) {
+  ir::Array array(f32, {rows, 2048});
+  Random random(3);
+  for (std::int64_t i = 0; i < array.elements(); ++i)
+    array.set(i, ir::Scalar::from_real(f32, 4 * random.uniform() - 2));
+  return array;
+}
+
+std::vector<ir::Array> run(const runtime::Program& program, const runtime::TensorView& x) {
+  std::vector<ir::Array> results;
+  for (const runtime::TensorView& v : program.run(std::array{x})) results.push_back(array_of(v));
+  return results;
+}
+
+bool same(const std::vector<ir::Array>& a, const std::vector<ir::Array>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].data != b[i].data) return false;
+  return a.size() == b.size();
+}
+
+}  // namespace
+
+TEST_CASE("SINTER_AUTOTUNE times kernels at the first run, and keeps what it found") {
+  const RunsOn gpu(need_gpu());
+  const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}, {"SINTER_LOG", "timing"}};
+  const ir::Array x = drawn(1001);
+  const runtime::TensorView on_gpu = view_of(x);
+  const std::vector<Bounded> expected = evaluate_bounded(ir::parse(graph(1001)), std::array{x});
+  const CapturedLog log;
+  const auto program = built(graph(1001));
+  const std::vector<ir::Array> first = run(*program, on_gpu);
+  CHECK(mismatch(first, expected) == "");
+  INFO(program->explain() << log.text());
+  CHECK(program->explain().find("tuned    candidate ") != std::string::npos);
+  CHECK(program->explain_json().find("untuned_ms") != std::string::npos);
+  for (int i = 0; i < 3; ++i) CHECK(same(run(*program, on_gpu), first));
+  // What is built later finds the choices, and times nothing.
+  const int timed = log.count("untuned");
+  CHECK(timed > 0);
+  const auto again = built(graph(1001));
+  CHECK(again->explain().find("tuned    candidate ") != std::string::npos);
+  CHECK(again->source() == program->source());
+  CHECK(same(run(*again, on_gpu), first));
+  CHECK(log.count("untuned") == timed);
+}
+
+TEST_CASE("what strict programs compute does not depend on tuning") {
+  const RunsOn gpu(need_gpu());
+  const runtime::TensorView x = view_of(drawn(1002));
+  const std::vector<ir::Array> plain = run(*built(graph(1002), Numerics::strict), x);
+  const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}};
+  CHECK(same(run(*built(graph(1002), Numerics::strict), x), plain));
+}
+
+TEST_CASE("nothing is tuned while a stream is captured, but by the next call") {
+  const RunsOn gpu(need_gpu());
+  const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}};
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  const auto program = built(graph(1003));
+  const runtime::TensorView x = view_of(drawn(1003));
+  program->prepare();
+  {
+    const StreamScope scope(stream, Device("cuda"));
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) == cudaSuccess);
+    const auto results = program->run(std::array{x});
+    CHECK(program->explain().find("tuned    candidate ") == std::string::npos);
+    cudaGraph_t captured = nullptr;
+    CHECK(cudaStreamEndCapture(stream, &captured) == cudaSuccess);
+    CHECK(captured != nullptr);
+    cudaGraphDestroy(captured);
+    cudaStreamSynchronize(stream);
+  }
+  static_cast<void>(program->run(std::array{x}));
+  CHECK(program->explain().find("tuned    candidate ") != std::string::npos);
+  runtime::synchronize_all();
+  cudaStreamDestroy(stream);
+}
+
+TEST_CASE("threads that call a program for the first time together get one tuning and right results") {
+  const RunsOn gpu(need_gpu());
+  const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}, {"SINTER_LOG", "timing"}};
+  const ir::Array x = drawn(1005);
+  const runtime::TensorView on_gpu = view_of(x);
+  const CapturedLog log;
+  const auto program = built(graph(1005));
+  std::vector<std::vector<ir::Array>> results(8);
+  std::vector<std::thread> threads;
+  for (auto& result : results) threads.emplace_back([&] { result = run(*program, on_gpu); });
+  for (std::thread& t : threads) t.join();
+  const std::vector<Bounded> expected = evaluate_bounded(ir::parse(graph(1005)), std::array{x});
+  CHECK(mismatch(results[0], expected) == "");
+  for (const auto& result : results) CHECK(same(result, results[0]));
+  std::size_t kernels = 0;
+  for (const auto& choice : program->impl().tuned.load()->choices) kernels += choice.has_value();
+  CHECK(log.count("untuned") == static_cast<int>(kernels));
+}
