@@ -26,6 +26,7 @@ from cases import Case, cases, sweep_cases, title_of
 from peers import CupyPeer, JaxPeer, Sinter, TorchPeer
 
 NAMES = ("sinter", "elementwise", "eager", "compile", "jax", "cupy")
+MORE_NAMES = ("tuned",)  # only if asked for
 REST_SECONDS = {True: 0.3, False: 0.05}  # before timing, by whether it is products, which heat a GPU
 
 
@@ -56,7 +57,7 @@ def open_peers(options, wanted):
         for title, more in titles.items():
             peers.append((title, peer, lambda case, peer=peer, more=more: peer.prepare(case, *more)))
 
-    if "sinter" in wanted or "elementwise" in wanted:
+    if {"sinter", "elementwise", "tuned"} & set(wanted):
         tool = find_tool(options.sinter)
         seconds = (options.seconds,)
         if "sinter" in wanted:
@@ -64,6 +65,8 @@ def open_peers(options, wanted):
                                                       not options.sweep, options.first_call))
         if "elementwise" in wanted:
             add({pages.ELEMENTWISE: seconds}, lambda: Sinter(tool, options.device, options.numerics, "elementwise"))
+        if "tuned" in wanted:
+            add({pages.TUNED: seconds}, lambda: Sinter(tool, options.device, options.numerics, tuned=True))
     add({title: (compiled,) for word, title, compiled in
          (("eager", "torch eager", False), ("compile", "torch.compile", True)) if word in wanted},
         lambda: TorchPeer(options.device))
@@ -176,8 +179,8 @@ def parse():
     options = parser.parse_args()
     options.defaults = {key: parser.get_default(key) for key in vars(options)}
     for word in options.peers.split(","):
-        if word not in NAMES:
-            parser.error(f"--peers {word}: there are {', '.join(NAMES)}")
+        if word not in NAMES + MORE_NAMES:
+            parser.error(f"--peers {word}: there are {', '.join(NAMES + MORE_NAMES)}")
     if options.sweep and options.peers == options.defaults["peers"]:
         options.peers = options.defaults["peers"] = "sinter,compile"
     try:
@@ -219,8 +222,8 @@ def main():
     for peer in dict.fromkeys(peer for _, peer, _ in peers):
         if isinstance(peer, Sinter):
             peer.close()
-    print("\n".join(pages.summary(run)))
-    wrong = [e["title"] for e in run["results"] for title in (pages.FULL, pages.ELEMENTWISE)
+    print("\n".join(pages.summary(run) + pages.tuning(run)))
+    wrong = [e["title"] for e in run["results"] for title in (pages.FULL, pages.ELEMENTWISE, pages.TUNED)
              if title in e["peers"] and not e["peers"][title].get("error", 2) <= 1]
     if wrong:
         sys.exit("compare.py: sinter failed, or was wrong, in: " + "; ".join(wrong))

@@ -5,7 +5,7 @@ import statistics
 import picture
 from cases import cases, sweep_cases, title_of
 
-FULL, ELEMENTWISE = "sinter", "sinter, elementwise fusion"
+FULL, ELEMENTWISE, TUNED = "sinter", "sinter, elementwise fusion", "sinter, tuned"
 PEERS = ("torch eager", "torch.compile", "JAX", "CuPy")
 
 METHOD = {
@@ -30,6 +30,17 @@ def milliseconds(entry, peer):
 
 def own(entry):
     return entry["peers"].get(FULL, {})
+
+
+def tuning(run, most=3):
+    """Lines that say where the schedules chosen untimed are slower than timed ones by more than so many percent."""
+    gains = {e["title"]: 100 * (own(e)["ms"] / milliseconds(e, TUNED) - 1)
+             for e in run["results"] if own(e).get("ms") and milliseconds(e, TUNED)}
+    if not gains:
+        return []
+    behind = [f"  {title}: {gain:.1f} %" for title, gain in gains.items() if gain > most]
+    return [f"untuned is within {most} % of tuned in {len(gains) - len(behind)} of {len(gains)} cases" +
+            (", and not in" if behind else ""), *behind]
 
 
 def copy_gbps(results):

@@ -235,7 +235,7 @@ class CupyPeer:
 class Sinter:
     """The tool, as a process that answers line by line (sinter bench --batch)."""
 
-    def __init__(self, tool, device, numerics=None, fusion=None, eager=False, first_call=False):
+    def __init__(self, tool, device, numerics=None, fusion=None, eager=False, first_call=False, tuned=False):
         self.command = [tool, "bench", "--batch", "-", "--device", device]
         self.extra = ["--numerics", numerics] if numerics else []
         self.options = ([] if eager else ["--no-eager"]) + ([] if first_call else ["--no-first-call"])
@@ -243,6 +243,8 @@ class Sinter:
         self.environment = dict(os.environ, SINTER_DEVICE=device)
         if fusion:
             self.environment["SINTER_FUSION"] = fusion
+        if tuned:
+            self.environment["SINTER_AUTOTUNE"] = "1"
 
     def ask(self, words):
         if self.process is None or self.process.poll() is not None:
