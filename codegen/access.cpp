@@ -35,6 +35,31 @@ int access_elements(const Kernel& k, int buffer, const Affine& address, int axis
   return widest(k, k.buffers[static_cast<std::size_t>(buffer)], address, divisor, bytes);
 }
 
+int load_elements(const Kernel& k, int value, int axis, const std::vector<bool>& varies, std::int64_t step,
+                  int bytes) {
+  const KernelValue& v = k.values[static_cast<std::size_t>(value)];
+  if (!v.address.factor(axis).is(1) || (v.guard >= 0 && varies[static_cast<std::size_t>(v.guard)])) return 0;
+  Affine rest = v.address;
+  std::erase_if(rest.terms, [&](const Term& t) { return t.atom == axis; });
+  return k.varies_along({axis}, rest, varies) ? 0
+                                              : access_elements(k, v.buffer, v.address, axis, step, bytes);
+}
+
+std::vector<int> needed_by_load(const Kernel& k, int load) {
+  std::vector<int> needed, stack{load};
+  while (!stack.empty()) {
+    const int v = stack.back();
+    stack.pop_back();
+    for_each_operand(k, v, [&](int o) {
+      if (std::ranges::find(needed, o) != needed.end()) return;
+      needed.push_back(o);
+      stack.push_back(o);
+    });
+  }
+  std::ranges::sort(needed);
+  return needed;
+}
+
 std::vector<int> axes_in_memory(const Kernel& k, const Affine& address) {
   std::vector<int> axes;
   std::int64_t run = 1;
@@ -95,14 +120,14 @@ int access_in_tile(const Kernel& k, int buffer, const Affine& address, std::span
 
 int vector_elements(const Kernel& k, int axis, int bytes) {
   const std::int64_t extent = k.axes[static_cast<std::size_t>(axis)].extent.known_divisor(k.facts);
+  const std::vector<bool> varies = k.varies_along({axis});
   int most = 1;
-  auto see = [&](int buffer, const Affine& address) {
-    if (is_dense_along(k, address, axis))
-      most = std::max(most, access_elements(k, buffer, address, axis, extent, bytes));
-  };
-  for (const KernelValue& v : k.values)
-    if (v.kind == KernelValue::Kind::load && v.guard < 0) see(v.buffer, v.address);
-  for (const KernelStore& s : k.stores) see(s.buffer, s.address);
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (k.values[v].kind == KernelValue::Kind::load)
+      most = std::max(most, load_elements(k, static_cast<int>(v), axis, varies, extent, bytes));
+  for (const KernelStore& s : k.stores)
+    if (is_dense_along(k, s.address, axis))
+      most = std::max(most, access_elements(k, s.buffer, s.address, axis, extent, bytes));
   return most;
 }
 

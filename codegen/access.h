@@ -16,6 +16,14 @@ bool is_dense_along(const Kernel& kernel, const Affine& address, int axis);
 int access_elements(const Kernel& kernel, int buffer, const Affine& address, int axis, std::int64_t step,
                     int bytes);
 
+/// The same of what a value loads along the axis; 0 where its neighbours there are no neighbours in memory,
+/// or where its guard or its place depends on the axis otherwise. `varies` says which values do.
+int load_elements(const Kernel& kernel, int value, int axis, const std::vector<bool>& varies,
+                  std::int64_t step, int bytes);
+
+/// What a load's guard and address need, in an order in which it can be computed.
+std::vector<int> needed_by_load(const Kernel& kernel, int load);
+
 /// Elements along the axis that a thread handles at once, so that the tensor that allows the most is moved
 /// `bytes` bytes at a time: a power of two that divides the axis.
 int vector_elements(const Kernel& kernel, int axis, int bytes);

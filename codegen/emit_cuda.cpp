@@ -19,6 +19,7 @@ CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& targe
   lanes_ = s.columns ? 1 : 0;
   const std::vector<int>& walked = k.has_reduction() && !s.columns ? reduced_axes_ : kept_axes_;
   if (!walked.empty()) inner_ = walked.back();
+  if (inner_ >= 0) along_inner_ = k.varies_along({inner_});
 }
 
 KernelSource CudaEmitter::run() {
@@ -80,15 +81,19 @@ void CudaEmitter::print_elements(KernelSource& source) {
   Walk all;
   for (std::size_t v = 0; v < k_.values.size(); ++v) all.values.push_back(static_cast<int>(v));
   for (std::size_t s = 0; s < k_.stores.size(); ++s) all.stores.push_back(static_cast<int>(s));
-  load_vectors(all, "");
+  const std::vector<int> declared = load_vectors(all, "");
+  std::erase_if(all.values, [&](int v) { return std::ranges::find(declared, v) != declared.end(); });
   visit(all, "", [] {});
 }
 
 int CudaEmitter::load_access(int v) const {
   const KernelValue& x = value(v);
-  if (vector_ == 1 || x.kind != Kind::load || x.guard >= 0 || !is_dense_along(k_, x.address, inner_))
+  if (vector_ == 1 || x.kind != Kind::load) return 0;
+  // A column's folds are at hand for one element at a time.
+  if (lanes_ > 0 && std::ranges::any_of(needed_by_load(k_, v),
+                                        [&](int needed) { return value(needed).kind == Kind::reduce; }))
     return 0;
-  return access_elements(k_, x.buffer, x.address, inner_, vector_, describe(target_).vector_bytes);
+  return load_elements(k_, v, inner_, along_inner_, vector_, describe(target_).vector_bytes);
 }
 
 int CudaEmitter::store_access(int number) const {
@@ -107,18 +112,28 @@ void CudaEmitter::store(int number, std::string_view condition) {
                          body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
 }
 
-void CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
+/// What guards and places need is the same for the whole vector; of a row's values it is at hand.
+std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
+  std::vector<int> declared;
   for (int v : w.values) {
     const int access = load_access(v);
     if (access == 0 || !is_read(v)) continue;
+    for (int needed : needed_by_load(k_, v)) {
+      const bool at_hand = lanes_ == 0 && k_.has_reduction() && !in_row_[static_cast<std::size_t>(needed)];
+      if (at_hand || std::ranges::find(declared, needed) != declared.end()) continue;
+      body_.declare(needed);
+      declared.push_back(needed);
+    }
     const KernelValue& x = value(v);
     const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), vector_);
     const std::string from = is_bulk(v) ? fmt::format("row{} + f", v)
                                         : fmt::format("{} + {}", body_.buffer(x.buffer),
                                                       body_.affine(x.address, fmt::format("v{}", v)));
-    lines_.add(fmt::format("{}x{}{} = load_vec<{}, {}>({});", at.empty() ? "const " + type + " " : "", v, at,
-                           access, vector_, from));
+    const std::string vector = fmt::format("load_vec<{}, {}>({})", access, vector_, from);
+    lines_.add(fmt::format("{}x{}{} = {};", at.empty() ? "const " + type + " " : "", v, at,
+                           x.guard < 0 ? vector : fmt::format("v{} ? {} : {}{{}}", x.guard, vector, type)));
   }
+  return declared;
 }
 
 std::string CudaEmitter::vector_of(const Walk& w, int v, const std::string& at) const {

@@ -30,7 +30,8 @@ class CudaEmitter {
   /// The elements of one vector, from the one whose indices are declared on: wide loads, the arithmetic
   /// element by element with `each` after it, wide stores. `at` selects the thread's vector of the row, as
   /// in "[c]".
-  void load_vectors(const Walk& walk, const std::string& at);
+  /// Returns what it has declared on the way.
+  std::vector<int> load_vectors(const Walk& walk, const std::string& at);
   void visit(const Walk& walk, const std::string& at, const std::function<void()>& each);
   void store(int number, std::string_view condition = "");
   /// Elements of one access where a load or store moves the whole vector; 0 where elements go one by one.
@@ -182,7 +183,8 @@ class CudaEmitter {
   std::int64_t piece_ = 0;                   // elements that each of those takes
   std::string if_live_;                      // what stores stand under
   std::vector<bool> in_row_;
-  std::vector<int> divisors_;  // values whose reciprocals are declared
+  std::vector<bool> along_inner_;  // per value: whether it differs along that axis
+  std::vector<int> divisors_;      // values whose reciprocals are declared
   std::vector<int> exact_divisors_;
   // Of rows in shared memory, which one block or a cluster shares.
   bool shared_rows_ = false;

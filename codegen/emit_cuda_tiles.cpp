@@ -189,7 +189,7 @@ class TilePrinter {
     lines_.add(fmt::format("vec<{}, {}> x{}[{}]{};", type(tile), tile.access, tile.load, own_steps(tile),
                            inside().empty() ? "" : " = {}"));
     open_own_order(tile, true);
-    for (int needed : needed_by(tile.load)) body_.declare(needed);
+    for (int needed : needed_by_load(k_, tile.load)) body_.declare(needed);
     const std::string where = BodyPrinter::value_name(tile.load);
     if (tile.access > 1) {
       lines_.add(fmt::format("x{}[j] = load_vec<{}, {}>({} + {});", tile.load, tile.access, tile.access,
@@ -201,22 +201,6 @@ class TilePrinter {
       lines_.add(fmt::format("x{}[j].at[0] = {};", tile.load, text));
     }
     close_own_order();
-  }
-
-  /// What a load's guard and address need, in order.
-  std::vector<int> needed_by(int load) const {
-    std::vector<int> needed, stack{load};
-    while (!stack.empty()) {
-      const int v = stack.back();
-      stack.pop_back();
-      for_each_operand(k_, v, [&](int o) {
-        if (std::ranges::find(needed, o) != needed.end()) return;
-        needed.push_back(o);
-        stack.push_back(o);
-      });
-    }
-    std::ranges::sort(needed);
-    return needed;
   }
 
   void leave(const SharedTile& tile) {

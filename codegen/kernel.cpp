@@ -33,28 +33,52 @@ std::vector<bool> Kernel::after_all_rows() const {
   return after;
 }
 
-bool Kernel::varies_in_row(const Affine& a, const std::vector<bool>& in_row) const {
+bool Kernel::varies_along(const std::vector<int>& along, const Affine& a,
+                          const std::vector<bool>& varies) const {
   return std::ranges::any_of(a.terms, [&](const Term& t) {
     const Atom& atom = atoms[t.atom];
-    if (atom.kind == Atom::Kind::axis) return axes[static_cast<std::size_t>(atom.number)].reduced;
+    if (atom.kind == Atom::Kind::axis) return std::ranges::find(along, atom.number) != along.end();
     if (atom.kind == Atom::Kind::value)
-      return static_cast<bool>(in_row[static_cast<std::size_t>(atom.number)]);
-    return varies_in_row(atom.index, in_row);
+      return static_cast<bool>(varies[static_cast<std::size_t>(atom.number)]);
+    return varies_along(along, atom.index, varies);
   });
 }
 
-std::vector<bool> Kernel::varies_in_row() const {
-  std::vector<bool> in_row(values.size(), false);
+namespace {
+
+std::vector<int> axes_of(const Kernel& k, bool reduced) {
+  std::vector<int> axes;
+  for (std::size_t i = 0; i < k.axes.size(); ++i)
+    if (k.axes[i].reduced == reduced) axes.push_back(static_cast<int>(i));
+  return axes;
+}
+
+}  // namespace
+
+std::vector<bool> Kernel::varies_along(const std::vector<int>& along) const {
+  std::vector<bool> varies(values.size(), false);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const KernelValue& v = values[i];
-    if (v.kind == Kind::reduce && !v.across) continue;
-    in_row[i] = varies_in_row(v.address, in_row) || varies_in_row(v.range.index, in_row) ||
-                (v.guard >= 0 && in_row[static_cast<std::size_t>(v.guard)]) ||
+    // What is folded is the same along the axes that the fold goes over.
+    if (v.kind == Kind::reduce && std::ranges::none_of(along, [&](int axis) {
+          return axes[static_cast<std::size_t>(axis)].reduced == v.across;
+        }))
+      continue;
+    varies[i] = varies_along(along, v.address, varies) || varies_along(along, v.range.index, varies) ||
+                (v.guard >= 0 && varies[static_cast<std::size_t>(v.guard)]) ||
                 std::ranges::any_of(v.operands, [&](int o) {
-                  return static_cast<bool>(in_row[static_cast<std::size_t>(o)]);
+                  return static_cast<bool>(varies[static_cast<std::size_t>(o)]);
                 });
   }
-  return in_row;
+  return varies;
+}
+
+std::vector<bool> Kernel::varies_in_row() const {
+  return varies_along(axes_of(*this, true));
+}
+
+bool Kernel::varies_in_row(const Affine& a, const std::vector<bool>& in_row) const {
+  return varies_along(axes_of(*this, true), a, in_row);
 }
 
 namespace {

@@ -109,6 +109,10 @@ struct Kernel {
   bool folds_across() const;
   /// Per value: whether it is, or depends on, a fold across rows.
   std::vector<bool> after_all_rows() const;
+  /// Per value: whether it differs along one of these axes.
+  std::vector<bool> varies_along(const std::vector<int>& along) const;
+  /// Whether an affine does; `varies` is that so far.
+  bool varies_along(const std::vector<int>& along, const Affine& a, const std::vector<bool>& varies) const;
   /// Per value: whether it differs along a reduced axis, and so belongs into a loop over them.
   std::vector<bool> varies_in_row() const;
   /// Whether an affine differs along a reduced axis; `in_row` is varies_in_row so far.

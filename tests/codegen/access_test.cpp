@@ -1,0 +1,54 @@
+// How wide kernels for a GPU read: what one condition, or a place that the kernel computes, covers as a
+// whole.
+#include "tests/catch.h"
+#include "tests/codegen/kernels.h"
+
+using namespace sinter;
+using namespace sinter::codegen;
+using namespace sinter::testing;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string text_on_h200(std::string_view inputs, std::string_view body) {
+  return source_of(kernel_of(inputs, body), Target::cuda("sm_90a")).text;
+}
+
+}  // namespace
+
+TEST_CASE("a gathered row is read in whole vectors, its place once for each") {
+  const std::string text = text_on_h200("%x: bf16[512, 256], %i: int64[64])", "return take(%x, %i, axis=0)");
+  CHECK(has(text,
+            "const vec<bf16, 8> x3 = v2 ? load_vec<8, 8>(in1 + i1 + (index)v1 * v3_s2) : vec<bf16, 8>{};"));
+  CHECK(text.find("in0[i0]") == text.rfind("in0[i0]"));
+  // Vectors as wide as the length of rows, and what else there is, allows.
+  CHECK(has(text_on_h200("%x: bf16[512, 260], %i: int64[64])", "return take(%x, %i, axis=0)"),
+            "load_vec<4, 4>"));
+  CHECK(!has(text_on_h200("%x: bf16[512, 257], %i: int64[64])", "return take(%x, %i, axis=0)"), "load_vec"));
+}
+
+TEST_CASE("a place that changes from element to element is no vector's") {
+  CHECK(!has(text_on_h200("%x: f32[64, 512], %i: int64[256])", "return take(%x, %i, axis=1)"), "(in1 +"));
+  CHECK(!has(text_on_h200("%x: f32[64, 256])", "return pad(%x, before=[0, 4], after=[0, 4], value=0)"),
+             "load_vec"));
+}
+
+TEST_CASE("what is joined, padded or repeated along outer axes is read in whole vectors") {
+  CHECK(has(text_on_h200("%x: f32[64, 256])", "return pad(%x, before=[4, 0], after=[4, 0], value=0)"),
+            "? load_vec<4, 4>"));
+  CHECK(has(text_on_h200("%x: f32[64, 256], %y: f32[32, 256])", "return concat(%x, %y, axis=0)"),
+            "? load_vec<4, 4>"));
+  CHECK(has(text_on_h200("%x: f32[64, 256])",
+                         "return neg(reshape(broadcast_to(reshape(%x, shape=[64, 1, 256]), shape=[64, 3, "
+                         "256]), shape=[192, 256]))"),
+            "load_vec<4, 4>"));
+}
+
+TEST_CASE("gathered rows are folded in whole vectors, along them and across them") {
+  const std::string inputs = "%x: bf16[512, 1024], %i: int64[4096])";
+  CHECK(has(text_on_h200(inputs, "return max(take(%x, %i, axis=0), axes=[1])"), "? load_vec<8, 8>"));
+  CHECK(has(text_on_h200(inputs, "return max(take(%x, %i, axis=0), axes=[0])"), "? load_vec<8, 8>"));
+}
