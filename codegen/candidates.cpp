@@ -39,7 +39,7 @@ class Varied {
     if (by == "pointwise")
       pointwise();
     else if (by == "tiles")
-      threads_of_tiles();
+      tiles();
     else if (by == "rows across")
       rows_across();
     else if (by == "team columns")
@@ -90,7 +90,8 @@ class Varied {
            k_.axes.back().extent.known_divisor(k_.facts) % (2 * chosen_.vector) == 0;
   }
 
-  void threads_of_tiles() {
+  void tiles() {
+    for (Schedule& s : other_tiles(k_, device_, chosen_)) add(std::move(s));
     for (const int threads :
          {2 * chosen_.block_threads, chosen_.block_threads / 2 / warp_threads * warp_threads}) {
       Schedule s = chosen_;
@@ -198,6 +199,7 @@ class Varied {
       Schedule s = chosen_;
       set_team(s, threads, chunks_);
       s.block_threads = threads;
+      s.least_blocks = chosen_.least_blocks * team_ / std::max(threads, 1);
       if (threads >= least_threads) add(std::move(s));
     };
     with_threads(2 * team_);
@@ -224,6 +226,7 @@ class Varied {
     } else {
       s.bulk_loads.clear();
       s.rows_ahead = 0;
+      s.least_blocks = 0;  // loads by the threads take registers
       set_team(s, team_, std::clamp(16 / s.vector, 2, 8));
     }
     add(std::move(s));
@@ -240,7 +243,9 @@ class Varied {
         part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block)
       return;
     Schedule s = chosen_;
-    sized(row_axis(s), Level::cluster)->size = blocks;
+    Factor* const cluster = sized(row_axis(s), Level::cluster);
+    s.least_blocks = chosen_.least_blocks * std::min(blocks, cluster->size) / cluster->size;
+    cluster->size = blocks;
     add(std::move(s));
   }
 

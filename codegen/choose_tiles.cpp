@@ -31,7 +31,8 @@ struct Use {
 /// A schedule whose threads are neighbours along one axis.
 class Chooser {
  public:
-  Chooser(const Kernel& k, const DeviceDescription& device, int lead) : k_(k), device_(device), lead_(lead) {
+  Chooser(const Kernel& k, const DeviceDescription& device, int lead, std::int64_t stretch = stretch_bytes)
+      : k_(k), device_(device), lead_(lead), stretch_(stretch) {
     for (std::size_t i = 0; i < k.values.size(); ++i)
       if (const KernelValue& v = k.values[i]; v.kind == Kind::load)
         uses_.push_back({static_cast<int>(i), -1, v.buffer, &v.address, v.guard >= 0});
@@ -136,13 +137,13 @@ class Chooser {
     for (const Use& u : uses_) widest = std::max(widest, bytes(u));
     sizes_.assign(k_.axes.size(), 0);
     const std::int64_t most =
-        std::max(least_stretch / widest, std::min<std::int64_t>(stretch_bytes / widest, 64));
+        std::max(least_stretch / widest, std::min<std::int64_t>(stretch_ / widest, stretch_ / 4));
     const Use* straight = nullptr;  // what lies along the lead
     for (const Use& u : direct_)
       if (u.address->factor(lead_).is(1) && (!straight || u.store >= 0)) straight = &u;
     grow(straight ? axes_in_memory(k_, *straight->address) : order_, most);
     for (const Use& u : crossing_)
-      grow(axes_in_memory(k_, *u.address), std::min<std::int64_t>(stretch_bytes / widest, 128));
+      grow(axes_in_memory(k_, *u.address), std::min<std::int64_t>(stretch_ / widest, stretch_ / 2));
     const auto largest = [&](auto may) {
       int found = -1;
       for (int axis : order_)
@@ -234,6 +235,7 @@ class Chooser {
   const Kernel& k_;
   const DeviceDescription& device_;
   int lead_;
+  std::int64_t stretch_;    // bytes of a row of a tile, for wide elements
   std::vector<int> order_;  // of the axes, as threads walk over them: the lead, then from the innermost on
   std::vector<Use> uses_, crossing_, direct_;
   std::vector<std::int64_t> sizes_;  // per axis; 0 for those that the tile has one element of
@@ -261,6 +263,20 @@ std::optional<Schedule> choose_tiles(const Kernel& k, const DeviceDescription& d
     if (std::optional<Schedule> t = turned.run()) s = t;
   if (!s) why = "tiles: they would not fit shared memory";
   return s;
+}
+
+std::vector<Schedule> other_tiles(const Kernel& k, const DeviceDescription& device, const Schedule& chosen) {
+  const int innermost = static_cast<int>(k.axes.size()) - 1;
+  const int lead = chosen.lead >= 0 ? chosen.lead : innermost;
+  const int other = lead == innermost ? Chooser(k, device, innermost).other_lead() : innermost;
+  std::vector<Schedule> found;
+  const auto add = [&](int along, std::int64_t stretch) {
+    if (along < 0) return;
+    if (std::optional<Schedule> s = Chooser(k, device, along, stretch).run()) found.push_back(std::move(*s));
+  };
+  for (const std::int64_t stretch : {stretch_bytes / 2, 2 * stretch_bytes}) add(lead, stretch);
+  add(other, stretch_bytes);
+  return found;
 }
 
 }  // namespace sinter::codegen

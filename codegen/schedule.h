@@ -100,4 +100,9 @@ std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescripti
 /// As choose_shared_rows, also for rows that fit the registers of a few threads.
 std::optional<Schedule> rows_in_shared_memory(const Kernel& kernel, const DeviceDescription& device);
 
+/// Smaller and larger tiles than those that choose_tiles has chosen, and those whose threads are neighbours
+/// along another axis.
+std::vector<Schedule> other_tiles(const Kernel& kernel, const DeviceDescription& device,
+                                  const Schedule& chosen);
+
 }  // namespace sinter::codegen

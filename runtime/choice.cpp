@@ -48,10 +48,12 @@ std::vector<Contender> contenders(Stopwatch& stopwatch, std::span<const std::fun
 }  // namespace
 
 std::string Choice::str() const {
+  if (untuned_ms == 0) return fmt::format("none of {} candidates: it takes too long to be timed", of);
   return fmt::format("candidate {} of {}: {:.4g} ms, and {:.4g} ms untuned", candidate, of, ms, untuned_ms);
 }
 
-Choice fastest(Stopwatch& stopwatch, std::span<const std::function<void()>> runs, double budget) {
+Choice fastest(Stopwatch& stopwatch, std::span<const std::function<void()>> runs, double budget,
+               std::vector<double>* milliseconds) {
   constexpr int least_rounds = 3, most_rounds = 15;
   constexpr double far = 1.5, behind = 1.1;               // times the fastest, after one round, after some
   constexpr double noise = 0.02, noise_seconds = 0.3e-6;  // what a candidate has to be better by
@@ -61,6 +63,11 @@ Choice fastest(Stopwatch& stopwatch, std::span<const std::function<void()>> runs
     const double since = stopwatch.now();
     for (Contender& c : all) c.seconds.push_back(stopwatch.time(runs[static_cast<std::size_t>(c.candidate)]));
     const double best = std::ranges::min_element(all, {}, &Contender::median)->median();
+    if (milliseconds) {
+      milliseconds->resize(runs.size());
+      for (const Contender& c : all)
+        (*milliseconds)[static_cast<std::size_t>(c.candidate)] = c.median() * 1e3;
+    }
     const double most = best * (round < least_rounds ? far : behind);
     std::erase_if(all, [&](const Contender& c) { return c.candidate != 0 && c.median() > most; });
     const double now = stopwatch.now();

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/disk_cache.h"
 #include "runtime/stopwatch.h"
@@ -26,8 +27,9 @@ struct Choice {
 /// The fastest of `runs`, each of which starts one launch; the first is the default, and stays unless another
 /// is faster by more than measurements differ. Empty functions, and those but the first that throw
 /// DeviceError, are left out, and so are the last ones where all together would take more than about `budget`
-/// seconds.
-Choice fastest(Stopwatch& stopwatch, std::span<const std::function<void()>> runs, double budget);
+/// seconds. `milliseconds`, if given, collects what each took, 0 for those left out.
+Choice fastest(Stopwatch& stopwatch, std::span<const std::function<void()>> runs, double budget,
+               std::vector<double>* milliseconds = nullptr);
 
 /// Choices by the full text of what they were made for, in memory and on disk. An entry that does not read as
 /// one is none. Safe to call from many threads.

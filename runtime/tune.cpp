@@ -56,23 +56,31 @@ void compile(const Program::Impl& p, KernelCache& cache, std::vector<Contest>& c
   });
 }
 
-/// Times one step under all candidates.
-Choice time_step(int kernel, const std::vector<Contest>& contests, std::size_t candidates, Device& device,
-                 Stopwatch& stopwatch, const Executable::LaunchStep& launch) {
-  std::vector<std::function<void()>> runs(candidates);
-  for (std::size_t i = 0; i < candidates; ++i) {
+/// Times one step under all candidates of its kernel.
+Choice time_step(int kernel, const std::vector<Contest>& contests,
+                 const std::vector<codegen::Schedule>& candidates, Device& device, Stopwatch& stopwatch,
+                 const Executable::LaunchStep& launch) {
+  const auto k = static_cast<std::size_t>(kernel);
+  std::vector<std::function<void()>> runs(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Contest& c = contests[i];
-    const auto& loaded = c.kernels[static_cast<std::size_t>(kernel)];
-    if (!loaded) continue;
+    if (!c.kernels[k]) continue;
     try {
-      c.executable->check_kernel(device, kernel, *loaded);
+      c.executable->check_kernel(device, kernel, *c.kernels[k]);
+      runs[i] = [&c, &launch] { launch(*c.executable, c.kernels); };
     } catch (const DeviceError& error) {
       log(Topic::timing, "candidate {} is left out: {}", i, error.what());
-      continue;
     }
-    runs[i] = [&c, &launch] { launch(*c.executable, c.kernels); };
   }
-  return runs[0] ? fastest(stopwatch, runs, budget_seconds) : Choice{0, static_cast<int>(candidates)};
+  std::vector<double> milliseconds;
+  const Choice choice = fastest(stopwatch, runs, budget_seconds, &milliseconds);
+  const std::string& name = contests[0].sources[k].name;
+  for (std::size_t i = 0; i < milliseconds.size(); ++i)
+    if (milliseconds[i] > 0)
+      log(Topic::timing, "kernel {}: {:.4g} ms by {}", name, milliseconds[i],
+          codegen::identity(candidates[i]));
+  log(Topic::timing, "kernel {}: {}", name, choice.str());
+  return choice;
 }
 
 }  // namespace
@@ -139,10 +147,8 @@ std::unique_ptr<Tuned> tune(const Program::Impl& p, const Tuning& tuning, Device
         // Another kernel of the program may have been the same.
         tuned->choices[k] = book.find(tuning.keys[k], candidates);
         if (!tuned->choices[k]) {
-          tuned->choices[k] =
-              time_step(kernel, contests, tuning.candidates[k].size(), device, *stopwatch, launch);
+          tuned->choices[k] = time_step(kernel, contests, tuning.candidates[k], device, *stopwatch, launch);
           book.keep(tuning.keys[k], *tuned->choices[k]);
-          log(Topic::timing, "kernel {}: {}", p.kernels[k].name, tuned->choices[k]->str());
         }
       }
       launch(*contests[0].executable, contests[0].kernels);  // later steps read its results

@@ -68,6 +68,7 @@ TEST_CASE("timing keeps to its budget, and long kernels keep their schedule") {
     CHECK(race.now() <= std::max(0.0501, seconds));
   }
   CHECK(winner({1, 0.1}).candidate == 0);
+  CHECK(winner({1, 0.1}).str() == "none of 2 candidates: it takes too long to be timed");
 }
 
 TEST_CASE("what is much slower is not run again") {

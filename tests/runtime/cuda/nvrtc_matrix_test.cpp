@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codegen/candidates.h"
 #include "codegen/device.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/kernel_report.h"
@@ -49,6 +50,27 @@ struct Kernels {
       kernels.push_back(program->impl().kernels[i]);
       sources.push_back(program->impl().sources[i]);
       titles.push_back(fmt::format("{} of {}{} for {}", kernels.back().name, workload.name, set, arch));
+    }
+  }
+  /// The same under all other schedules that autotuning would try.
+  void add_candidates(const suite::Workload& workload, const suite::Choices& choices,
+                      const std::string& arch) {
+    Kernels chosen;
+    chosen.add(workload, choices, arch);
+    for (std::size_t i = 0; i < chosen.kernels.size(); ++i) {
+      const codegen::KernelSource& source = chosen.sources[i];
+      const std::vector<codegen::Schedule> all =
+          codegen::candidates(chosen.kernels[i], source.schedule, codegen::describe(source.target));
+      INFO(chosen.titles[i]);
+      CHECK(all.size() <= codegen::most_candidates);
+      CHECK(all[0] == source.schedule);
+      for (std::size_t j = 1; j < all.size(); ++j) {
+        CHECK(std::ranges::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(j), all[j]) ==
+              all.begin() + static_cast<std::ptrdiff_t>(j));
+        kernels.push_back(chosen.kernels[i]);
+        sources.push_back(codegen::emit(chosen.kernels[i], all[j], source.target));
+        titles.push_back(fmt::format("{}, {}", chosen.titles[i], codegen::identity(all[j])));
+      }
     }
   }
   std::vector<runtime::KernelReport> reports() const { return runtime::report_kernels(kernels, sources); }
@@ -119,6 +141,21 @@ TEST_CASE("rows of every class of length spill nothing") {
           all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "64"}, {"cols", cols}}, arch);
     fitting_reports(all);
   }
+}
+
+TEST_CASE("what autotuning tries compiles, fits, and spills nothing") {
+  need_nvrtc();
+  Kernels all;
+  for (const char* dtype : {"f32", "bf16"}) {
+    for (const suite::Workload& workload : suite::workloads())
+      all.add_candidates(workload, {{"dtype", dtype}}, "sm_90a");
+    for (const char* cols : {"128", "1000", "8192", "32768", "131072"})
+      for (const char* name : {"softmax", "layernorm"})
+        all.add_candidates(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}},
+                           "sm_90a");
+  }
+  CHECK(all.sources.size() > 200);
+  fitting_reports(all);
 }
 
 TEST_CASE("long rows, of blocks and of clusters, spill nothing") {
