@@ -74,11 +74,12 @@ class Varied {
       add(std::move(s));
     };
     const int threads = chosen_.block_threads;
-    if (chosen_.lead >= 0 || can_widen()) with(threads, 2);
-    with(2 * threads, 1);
-    with(threads / 2, 1);
+    const bool pieces = chosen_.lead >= 0;
+    if (pieces) with(threads, 2);
+    for (const int other : {threads / 2, 2 * threads, threads / 4}) with(other, 1);
+    if (pieces) with(threads / 2, 2);
+    if (!pieces && can_widen()) with(threads / 2, 2);
     with(4 * threads, 1);
-    if (chosen_.lead >= 0 || can_widen()) with(threads / 2, 2);
   }
 
   /// Whether a thread can take two vectors, one after the other in memory.
@@ -112,7 +113,7 @@ class Varied {
     if (by == "shared rows") return shared_rows();
     if (by == "split rows") return split_rows();
     if (is_looped(along)) return looped_rows();
-    for (const int threads : {2 * team_, team_ / 2}) whole_rows(threads);
+    for (const int threads : {team_ / 2, 2 * team_}) whole_rows(threads);
     if (std::optional<Schedule> other = rows_in_shared_memory(k_, device_)) add(std::move(*other));
     if (const int rows = chosen_.block_threads / team_; rows > 1)
       for (const int other : {2 * rows, rows / 2}) rows_of_block(other);
@@ -180,16 +181,15 @@ class Varied {
 
   void split_rows() {
     const std::int64_t pieces = sized(row_axis(list_[0]), Level::grid)->size;
-    for (const std::int64_t wanted : {2 * pieces, pieces / 2}) {
+    for (const std::int64_t wanted : {pieces / 2, pieces / 4, 2 * pieces}) {
       Schedule s = chosen_;
       const int fitting = pieces_for(k_.row_length().value(), std::max<std::int64_t>(1, wanted),
                                      std::int64_t{warp_threads} * s.vector);
       sized(row_axis(s), Level::grid)->size = fitting;
       if (fitting > 1) add(std::move(s));
     }
-    steps(2 * team_, std::max(1, chunks_ / 2));
-    steps(team_, chunks_ / 2);
     steps(team_ / 2, chunks_);
+    steps(team_, chunks_ / 2);
   }
 
   void shared_rows() {
@@ -202,8 +202,8 @@ class Varied {
       s.least_blocks = chosen_.least_blocks * team_ / std::max(threads, 1);
       if (threads >= least_threads) add(std::move(s));
     };
-    with_threads(2 * team_);
     with_threads(team_ / 2);
+    with_threads(2 * team_);
     other_loads();
     if (blocks > 1) with_cluster(2 * blocks);
     if (blocks > 2) with_cluster(blocks / 2);
@@ -271,15 +271,15 @@ class Varied {
     const std::vector<Factor>& along = row_axis(list_[0]);
     const bool whole = !is_looped(along);
     if (std::ranges::any_of(along, [](const Factor& f) { return f.level == Level::grid; })) {
-      pieces_of_columns(2, 1);
       pieces_of_columns(1, 2);
+      pieces_of_columns(2, 1);
     }
-    slots(2, 1, whole);
     slots(1, 2, whole);
     if (!whole) {
       chunks_of_columns(1, 2);
       chunks_of_columns(2, 1);
     }
+    slots(2, 1, whole);
     if (chosen_.vector > 1 && list_.size() < most_candidates) {
       Schedule s = chosen_;
       Factor* const vector = sized(s.axes.back(), Level::vector);
