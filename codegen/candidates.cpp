@@ -44,7 +44,8 @@ class Varied {
       rows_across();
     else if (by == "team columns")
       columns();
-    else if (inner_ >= 0 && k_.row_length().is_constant() && !k_.row_length().is(0))
+    else if ((by == "team rows" || by == "shared rows" || by == "split rows") && inner_ >= 0 &&
+             k_.row_length().is_constant())
       rows(by);
     return std::move(list_);
   }

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "ir/parse.h"
-#include "runtime/program_impl.h"
 #include "runtime/stream_scope.h"
+#include "runtime/tune.h"
 #include "sinter/sinter.h"
 #include "tests/catch.h"
 #include "tests/support/error_bounds.h"
@@ -32,6 +32,15 @@ std::string graph(int rows) {
 std::shared_ptr<const runtime::Program> built(const std::string& text,
                                               Numerics numerics = Numerics::standard) {
   return runtime::Program::build(ir::parse(text), program_options(numerics));
+}
+
+/// As if the graph's kernels had never been timed: the cache on disk may be that of an earlier run.
+void forget_choices(const std::string& text) {
+  const ScopedEnvironment untuned{{"SINTER_AUTOTUNE", "0"}};
+  runtime::KernelCache& cache = runtime::kernel_cache();
+  const auto tuning = runtime::tuning_of(built(text)->impl(), need_gpu().description(),
+                                         cache.toolchain(codegen::Backend::cuda));
+  for (const std::string& key : tuning.keys) cache.disk().drop(key);
 }
 
 ir::Array drawn(std::int64_t rows) {
@@ -62,6 +71,7 @@ TEST_CASE("SINTER_AUTOTUNE times kernels at the first run, and keeps what it fou
   const ir::Array x = drawn(1001);
   const runtime::TensorView on_gpu = view_of(x);
   const std::vector<Bounded> expected = evaluate_bounded(ir::parse(graph(1001)), std::array{x});
+  forget_choices(graph(1001));
   const CapturedLog log;
   const auto program = built(graph(1001));
   const std::vector<ir::Array> first = run(*program, on_gpu);
@@ -91,6 +101,7 @@ TEST_CASE("what strict programs compute does not depend on tuning") {
 TEST_CASE("nothing is tuned while a stream is captured, but by the next call") {
   const RunsOn gpu(need_gpu());
   const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}};
+  forget_choices(graph(1003));
   const auto program = built(graph(1003));
   program->prepare();
   cudaStream_t stream = nullptr;
@@ -119,6 +130,7 @@ TEST_CASE("threads that call a program for the first time together get one tunin
   const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}, {"SINTER_LOG", "timing"}};
   const ir::Array x = drawn(1005);
   const runtime::TensorView on_gpu = view_of(x);
+  forget_choices(graph(1005));
   const CapturedLog log;
   const auto program = built(graph(1005));
   std::vector<std::vector<ir::Array>> results(8);
@@ -129,6 +141,7 @@ TEST_CASE("threads that call a program for the first time together get one tunin
   CHECK(mismatch(results[0], expected) == "");
   for (const auto& result : results) CHECK(same(result, results[0]));
   std::size_t kernels = 0;
+  REQUIRE(program->impl().tuned.load());
   for (const auto& choice : program->impl().tuned.load()->choices) kernels += choice.has_value();
   CHECK(log.count("untuned") == static_cast<int>(kernels));
 }
