@@ -11,6 +11,7 @@ namespace sinter::codegen {
 namespace {
 
 constexpr int largest_team = 1024, large_team = 512;
+constexpr int shared_block = 256;     // threads of a block that several teams share
 constexpr int thread_registers = 64;  // of a thread, so that a multiprocessor has 1024
 // Of its registers, bytes for a thread's part of a row and what it carries along: where it can have no more
 // than those 64, where it can but slows nothing down if it takes more, and where it may take twice as many.
@@ -82,7 +83,7 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   const Team team = team_for_row(length, s.vector, bytes);
   s.exact = team.exact;
   s.crossings = register_crossings(k, team, s.vector);
-  const int rows = rows_of_block(team);
+  const int rows = rows_of_block(team, shared_block);
   s.block_threads = rows * team.threads;
   if (team.chunks * s.vector * bytes <= held_bytes)
     s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);

@@ -122,7 +122,7 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   while (s.vector > 1 && state_registers() > most_state_registers) s.vector /= 2;
   // A thread with much to hold does better with more loads of its own than with more threads beside it.
   const bool heavy = states.places || (states.of_walk > 4 && state_registers() >= most_state_registers / 4);
-  const int threads = heavy ? 256 : 512, chunk_bytes = heavy ? 128 : 64;
+  const int threads = heavy ? 256 : 512, chunk_bytes = heavy || one_walk ? 128 : 64;
   const int loaded = register_bytes(k) * s.vector;
   // What many folds compute from what is loaded needs registers, too.
   const int few = std::max(1, 128 / (s.vector * std::max(1, states.of_walk / 4)));
@@ -136,8 +136,8 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   const std::int64_t blocks = std::int64_t{device.processors} * (wanted_threads / threads);
   Shape shape;
   if (one_walk) {
-    constexpr int short_threads = 256, short_bytes = 128;  // of columns that are taken whole
-    shape = for_one_walk(length, vectors, lanes, chunks_of(short_bytes), short_threads);
+    constexpr int short_threads = 256;  // of columns that are taken whole
+    shape = for_one_walk(length, vectors, lanes, chunks, short_threads);
     if (!shape.whole) shape = {lanes, threads / lanes, chunks};
   } else {
     shape = for_several_walks(k, length, vectors, lanes, s.vector, chunks, device.processors);

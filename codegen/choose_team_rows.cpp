@@ -29,11 +29,14 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
     s.vector = fixed_vector(k);
   else if (inner >= 0)
     s.vector = vector_elements(k, inner, device.vector_bytes);
-  const int bytes = k.fixed_fold_order ? static_cast<int>(sizeof(float)) : register_bytes(k);
-  const Team team = team_for(k.row_length(), s.vector, bytes, largest_team);
+  const bool fixed = k.fixed_fold_order;
+  const int bytes = fixed ? static_cast<int>(sizeof(float)) : register_bytes(k);
+  Team team = team_for(k.row_length(), s.vector, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
+  if (const Team few = team_of_few(k, s.vector); !fixed && few.whole && team.threads > few.threads)
+    team = few;
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
-  if (!k.fixed_fold_order && !team.whole) s.joined = joinable(k, true);
+  if (!fixed && !team.whole) s.joined = joinable(k, true);
   s.crossings = register_crossings(k, team, s.vector, s.joined);
   const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;

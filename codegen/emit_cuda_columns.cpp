@@ -249,7 +249,7 @@ void CudaEmitter::exchange_columns(const std::vector<int>& folds) {
   for (const FoldPart& p : all)
     lines_.add(
         fmt::format("{} fold{} = {};", p.type, p.name, from_stored(p, fmt::format("shared{}[at]", p.name))));
-  lines_.add("#pragma unroll");
+  lines_.add("#pragma unroll 4");  // more would take longer to compile than it saves
   lines_.open(fmt::format("for (int other = 1; other < {}; ++other) {{", groups));
   for (const FoldPart& p : all)
     lines_.add(fmt::format("const {} other{} = {};", p.type, p.name,

@@ -70,7 +70,7 @@ void CudaEmitter::exchange_pieces(const std::vector<int>& folds) {
     reset_states(folds, "fold");
   else
     for (const FoldPart& p : all) lines_.add(fmt::format("fold{} = {};", p.name, p.identity));
-  lines_.add("#pragma unroll 4");
+  lines_.add(lanes_ > 0 ? "#pragma unroll 2" : "#pragma unroll 4");  // of columns a thread has a vector
   lines_.open(fmt::format("for (index at = t; at < {}; at += {}) {{", pieces_, team_));
   if (lanes_ > 0) {
     open_columns();

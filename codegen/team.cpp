@@ -9,7 +9,9 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int least_block = 128;  // threads
+constexpr int many_elements = 16;      // of a thread: they keep the memory busy; more only compile longer
+constexpr int few_threads = 512;       // of a row whose elements take little room
+constexpr int few_threads_bytes = 64;  // what each of those may hold
 
 /// Bytes that a walk over the row loads for one element.
 int loaded_bytes(const Kernel& k) {
@@ -29,8 +31,14 @@ struct Kept {
   int bytes = 0;  // per element of the row
 };
 
+/// Whether it is an elementwise function for which a GPU has one slow unit, in whatever form.
+bool is_function(const KernelValue& v) {
+  constexpr int least_flops = 10;  // dearer than a division or a root, which rows need once
+  return v.kind == KernelValue::Kind::compute && ir::elementwise_info(v.op).flops >= least_flops;
+}
+
 /// Of a row's elements, what walks after the first read again: loads, or what is computed from them where
-/// that takes no more room or spares a costly function.
+/// that takes no more room or spares a costly function. A short form is worth less of that room.
 Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined = {}) {
   constexpr int least_flops = 8;
   std::vector<bool> keep(k.values.size());
@@ -58,11 +66,11 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
   Kept best = kept_by(keep);
   for (std::size_t v = 0; v < keep.size(); ++v) {
     const bool costly = flops(k.values[v]) >= least_flops, joins = k.values[v].operands.size() > 1;
+    const int room = costly ? most_bytes : is_function(k.values[v]) ? most_bytes * 3 / 8 : 0;
     if (times[v] < 2 || keep[v]) continue;
     keep[v] = true;
     Kept other = kept_by(keep);
-    keep[v] = other.bytes < best.bytes || (joins && other.bytes == best.bytes) ||
-              (costly && other.bytes <= most_bytes);
+    keep[v] = other.bytes < best.bytes || (joins && other.bytes == best.bytes) || other.bytes <= room;
     if (keep[v]) best = std::move(other);
   }
   return best;
@@ -74,7 +82,7 @@ int most_register_bytes(int threads) {
   return threads > 512 ? 128 : 256;
 }
 
-Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
+Team team_for(const ir::Dim& length, int vector, int bytes, int largest, int tensors) {
   const Team looped{std::min(largest, 512)};
   if (!length.is_constant()) return looped;
   const std::int64_t vectors = std::max<std::int64_t>(1, (length.value() + vector - 1) / vector);
@@ -82,14 +90,16 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   const auto fits = [&](int threads) {
     return chunks_of(threads) * vector * bytes <= most_register_bytes(threads);
   };
-  // So many elements of a thread keep the memory busy; more would only take longer to compile.
-  constexpr int many_elements = 16;
-  const int many_chunks = std::clamp(many_elements / vector, 2, 8);
-  const bool within_warp = vectors <= std::int64_t{4} * warp_threads && largest > warp_threads;
-  // A lane with two vectors has more to do between exchanges.
-  const std::int64_t lanes = vectors < warp_threads ? vectors : (vectors + 1) / 2;
-  const std::int64_t wanted = within_warp ? std::min<std::int64_t>(lanes, warp_threads)
-                                          : std::max<std::int64_t>(chunks_of(many_chunks), least_block);
+  constexpr int least_block = 128;  // threads that a row has, if they have two vectors each
+  const int many_chunks = std::clamp(many_elements / (vector * tensors), tensors > 1 ? 1 : 2, 8);
+  // A lane with two vectors has more to do between exchanges. More only if they are narrow.
+  const int lane_vectors = vector >= 4 ? 2 : 4;
+  const bool within_warp = vectors <= std::int64_t{lane_vectors} * warp_threads && largest > warp_threads;
+  const std::int64_t lanes = vectors < warp_threads / 2 ? vectors : (vectors + 1) / 2;
+  const std::int64_t wanted =
+      within_warp
+          ? std::min<std::int64_t>(lanes, warp_threads)
+          : std::max<std::int64_t>(chunks_of(many_chunks), std::min<std::int64_t>(chunks_of(2), least_block));
   int threads = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)),
                                                          static_cast<std::uint64_t>(largest)));
   while (!fits(threads) && threads < largest) threads *= 2;
@@ -99,9 +109,29 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest) {
   return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length.value()};
 }
 
-int rows_of_block(const Team& team) {
-  constexpr int shared_block = 256;  // threads of a block that several teams share
-  return team.threads <= warp_threads ? shared_block / team.threads : 1;
+Team team_of_few(const Kernel& k, int vector) {
+  const ir::Dim length = k.row_length();
+  if (!length.is_constant()) return {};
+  const std::int64_t vectors = (length.value() + vector - 1) / vector;
+  const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
+  const int bytes = choose_kept(k, most_register_bytes(few_threads)).bytes;
+  if (chunks * vector <= many_elements || bytes == 0 || chunks * vector * bytes > few_threads_bytes)
+    return {};
+  return {few_threads, static_cast<int>(chunks), true, chunks * few_threads * vector == length.value()};
+}
+
+int tensors_of_walk(const Kernel& k) {
+  int most = 1;
+  for (const Walk& w : stage(k, [](int) { return false; }).walks)
+    most = std::max(most, static_cast<int>(std::ranges::count_if(w.values, [&](int v) {
+                      return k.values[static_cast<std::size_t>(v)].kind == KernelValue::Kind::load &&
+                             !is_same_for_rows(k, v);
+                    })));
+  return most;
+}
+
+int rows_of_block(const Team& team, int threads) {
+  return team.threads <= warp_threads ? threads / team.threads : 1;
 }
 
 void take_in_vectors(std::vector<Factor>& along, int chunks, int threads, int vector) {

@@ -14,12 +14,19 @@ struct Team {
   bool exact = false;  // and nothing beyond it
 };
 
-/// The team for rows of that length, of which a thread takes vectors of `vector` elements. `whole` if what a
-/// thread takes, at `bytes` for an element, fits its registers.
-Team team_for(const ir::Dim& length, int vector, int bytes, int largest);
+/// The team for rows of that length, of which a thread takes vectors of `vector` elements of so many tensors.
+/// `whole` if what a thread takes, at `bytes` for an element, fits its registers.
+Team team_for(const ir::Dim& length, int vector, int bytes, int largest, int tensors = 1);
 
-/// Rows that a block has: several where teams are lanes of a warp.
-int rows_of_block(const Team& team);
+/// For rows that would need more than 512 threads: those, if each has room for its part, functions of it
+/// included, in a few registers. `whole` if so.
+Team team_of_few(const Kernel& kernel, int vector);
+
+/// How many tensors with rows of their own a walk loads at most, and at least 1.
+int tensors_of_walk(const Kernel& kernel);
+
+/// Rows that a block of so many threads has: several where teams are lanes of a warp, else one.
+int rows_of_block(const Team& team, int threads = 128);
 
 /// Divides a row's axis, or what is left of it, among the threads of a team: each takes `chunks` vectors at
 /// once, side by side with the others'.

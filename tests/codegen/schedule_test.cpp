@@ -125,14 +125,17 @@ TEST_CASE("what is dear is kept in working memory, what is cheap is computed aga
 
 TEST_CASE("on a GPU teams of threads take rows, and threads neighbouring vectors") {
   CHECK(scheduled(h100, "%x: f32[M, 64])", "return neg(%x)") == "pointwise: i0: grid, block 256, vector 4");
-  // Short rows: some lanes of a warp each; longer ones a warp, then a block; eight vectors a thread, then
-  // more threads. A row that no registers hold is walked in a loop.
+  // Short rows: some lanes of a warp each; longer ones a warp, then a block; 16 elements a thread, then more
+  // threads. A row that no registers hold is walked in a loop.
   const auto rows = [](const std::string& shape) {
     return scheduled(h100, "%x: " + shape + ")", "return sum(%x, axes=[1])");
   };
-  CHECK(rows("f32[M, 64]") == "team rows: i0: grid, block 16; i1: loop 1, lane 16, vector 4; exact");
-  CHECK(rows("f32[M, 3]") == "team rows: i0: grid, block 64; i1: loop 1, lane 4");
-  CHECK(rows("f32[M, 512]") == "team rows: i0: grid, block 8; i1: loop 4, lane 32, vector 4; exact");
+  CHECK(rows("f32[M, 64]") == "team rows: i0: grid, block 16; i1: loop 2, lane 8, vector 4; exact");
+  CHECK(rows("f32[M, 3]") == "team rows: i0: grid, block 32; i1: loop 1, lane 4");
+  CHECK(rows("bf16[M, 128]") == "team rows: i0: grid, block 16; i1: loop 2, lane 8, vector 8; exact");
+  CHECK(rows("f32[M, 256]") == "team rows: i0: grid, block 4; i1: loop 2, lane 32, vector 4; exact");
+  CHECK(rows("f32[M, 512]") == "team rows: i0: grid; i1: loop 2, warp 2, lane 32, vector 4; exact");
+  CHECK(rows("f32[M, 99]") == "team rows: i0: grid, block 4; i1: loop 4, lane 32");
   CHECK(rows("f32[M, 4096]") == "team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; exact");
   CHECK(rows("bf16[M, 4096]") == "team rows: i0: grid; i1: loop 2, warp 8, lane 32, vector 8; exact");
   CHECK(rows("f32[M, 16380]") == "team rows: i0: grid; i1: loop 4, warp 32, lane 32, vector 4");
@@ -145,15 +148,15 @@ TEST_CASE("on a GPU lanes take vectors of neighbouring columns, and blocks share
     return scheduled(h100, "%x: " + shape + ")", "return sum(%x, axes=[0])");
   };
   CHECK(columns("f32[65536, 4096]") ==
-        "team columns: i0: grid 16, loop, loop 4, warp 16; i1: grid, lane 32, vector 4");
-  CHECK(columns("f32[M, 4096]") == "team columns: i0: loop, loop 4, warp 16; i1: grid, lane 32, vector 4");
+        "team columns: i0: grid 16, loop, loop 8, warp 16; i1: grid, lane 32, vector 4");
+  CHECK(columns("f32[M, 4096]") == "team columns: i0: loop, loop 8, warp 16; i1: grid, lane 32, vector 4");
   // Few columns: a warp spans several elements of each.
   CHECK(columns("f32[16777216, 8]") ==
-        "team columns: i0: grid 525, loop, loop 4, warp 16, lane 16; i1: grid, lane 2, vector 4");
+        "team columns: i0: grid 525, loop, loop 8, warp 16, lane 16; i1: grid, lane 2, vector 4");
   CHECK(columns("f32[16777216, 3]").ends_with("loop, loop 16, warp 16, lane 8; i1: grid, lane 4"));
   // One tile of them is cut, so that no last block has very much to join.
   CHECK(columns("bf16[200704, 256]") ==
-        "team columns: i0: grid 131, loop, loop 4, warp 16, lane 4; i1: grid, lane 8, vector 8");
+        "team columns: i0: grid 131, loop, loop 8, warp 16, lane 4; i1: grid, lane 8, vector 8");
   // Short ones: a block spans more columns.
   CHECK(columns("f32[16, 65536]") ==
         "team columns: i0: loop 8, warp 2; i1: grid, warp 4, lane 32, vector 4; exact");
@@ -206,17 +209,49 @@ TEST_CASE("a row that is walked again stays in registers, in the shorter form") 
              "%s = add(%x, %r)\n  return mul(%s, sum(%s, axes=[1], keepdims=true))") == 1);
 }
 
+TEST_CASE("a function's short form is kept where registers have room for it") {
+  const char* const softmax =
+      "%y = cast(%x, dtype=f32)\n  %e = exp(sub(%y, max(%y, axes=[1], keepdims=true)))\n  %s = div(%e, "
+      "sum(%e, axes=[1], keepdims=true))\n  return cast(%s, dtype=bf16)";
+  const auto kept = [&](const std::string& inputs) {
+    Kernel k = kernel_of(inputs, softmax);
+    for (KernelValue& v : k.values)
+      if (v.kind == KernelValue::Kind::compute && v.op == ir::Op::exp) v.form = passes::MathForm::narrow;
+    const std::string text = schedule_of(k, h100).str();
+    CHECK(text.starts_with("team rows"));
+    return std::ranges::count(text, 'v') - 1;
+  };
+  CHECK(kept("%x: bf16[M, 128])") == 2);
+  CHECK(kept("%x: bf16[M, 8192])") == 2);
+  CHECK(kept("%x: bf16[M, 1000])") == 2);
+}
+
+TEST_CASE("two tensors with rows of their own go to twice as many threads") {
+  const char* const norm = "%s = add(%x, %r)\n  return mul(%s, sum(mul(%s, %s), axes=[1], keepdims=true))";
+  CHECK(scheduled(h100, "%x: bf16[M, 8192], %r: bf16[M, 8192])", norm)
+            .starts_with("team rows: i0: grid; i1: loop 1, warp 32, lane 32, vector 8; exact"));
+  CHECK(scheduled(h100, "%x: f32[M, 4096], %r: f32[4096])", norm)
+            .starts_with("team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; exact"));
+}
+
 TEST_CASE("a longer row that is walked again lies in the shared memory of a block or of a cluster") {
   const char* const norm = "return mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true))";
   const auto rows = [&](const std::string& shape, const Target& target = h100) {
     return scheduled(target, "%x: " + shape + ")", norm);
   };
-  CHECK(rows("f32[M, 16384]") ==
-        "shared rows: i0: grid; i1: loop, loop 4, warp 16, lane 32, vector 4; v0 in shared memory");
   CHECK(
-      rows("bf16[M, 16384]") ==
-      "shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; v0 by bulk "
+      rows("f32[M, 16384]") ==
+      "shared rows: i0: grid; i1: loop, loop 1, warp 32, lane 32, vector 4; v0 in shared memory; v0 by bulk "
       "copy");
+  // Where threads can have 32 elements in little room, they do; not if they would keep a function of each.
+  CHECK(rows("bf16[M, 16384]") ==
+        "team rows: i0: grid; i1: loop 4, warp 16, lane 32, vector 8; exact; v0 in registers");
+  const char* const softmax =
+      "%y = cast(%x, dtype=f32)\n  %e = exp(sub(%y, max(%y, axes=[1], keepdims=true)))\n  return div(%e, "
+      "sum(%e, axes=[1], keepdims=true))";
+  CHECK(
+      scheduled(h100, "%x: bf16[M, 16384])", softmax)
+          .starts_with("shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 8; v0 in shared"));
   // One block to a multiprocessor, with all threads, which fetches a later row meanwhile.
   CHECK(
       rows("f32[65536, 32768]") ==
