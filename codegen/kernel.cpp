@@ -113,13 +113,43 @@ ir::Dim Kernel::row_length() const {
   return n;
 }
 
+namespace {
+
+/// The guards that must all hold where a value is true.
+void add_guards(const Kernel& k, int value, std::vector<const Guard*>& guards) {
+  const KernelValue& v = k.values[static_cast<std::size_t>(value)];
+  if (v.kind == Kind::inside) guards.push_back(&v.range);
+  if (v.kind == Kind::compute && v.op == ir::Op::logical_and)
+    for (int o : v.operands) add_guards(k, o, guards);
+}
+
+/// How many values of the atom the guards admit, as far as they test it alone: pad and concat read a part of
+/// an axis.
+ir::Dim admitted(const Atoms& atoms, int atom, const std::vector<const Guard*>& guards) {
+  ir::Dim begin(0), end = atoms[atom].extent;
+  for (const Guard* g : guards) {
+    const ir::Dim step = g->index.factor(atom), &constant = g->index.constant;
+    if (g->index.terms.size() != 1 || !(step.is(1) || step.is(-1))) continue;
+    const ir::Dim from = step.is(1) ? ir::Dim(0) - constant : constant - g->length + 1, to = from + g->length;
+    const bool known = begin.is_constant() && end.is_constant() && from.is_constant() && to.is_constant();
+    begin = known ? ir::Dim(std::max(begin.value(), from.value())) : from;
+    end = known ? ir::Dim(std::min(end.value(), to.value())) : to;
+  }
+  const ir::Dim count = end - begin;
+  return count.is_constant() && count.value() < 0 ? ir::Dim(0) : count;
+}
+
+}  // namespace
+
 std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
-  // Elements that an address reaches: the product of the extents of the axes that occur in it.
+  // Elements that an address reaches: the product of the extents of the axes that occur in it, or of the
+  // parts of them where a guard holds.
   std::vector<ir::Dim> touched(buffers.size(), ir::Dim(0));
-  auto touch = [&](int buffer, const Affine& address) {
-    ir::Dim n(1);
-    n = n * buffers[static_cast<std::size_t>(buffer)].parts;
-    for (const Term& t : address.terms) n = n * atoms[t.atom].extent;
+  auto touch = [&](int buffer, const Affine& address, int guard = -1) {
+    std::vector<const Guard*> guards;
+    if (guard >= 0) add_guards(*this, guard, guards);
+    ir::Dim n = buffers[static_cast<std::size_t>(buffer)].parts;
+    for (const Term& t : address.terms) n = n * admitted(atoms, t.atom, guards);
     ir::Dim& most = touched[static_cast<std::size_t>(buffer)];
     if (!n.is_constant() || !most.is_constant() || most.value() < n.value()) most = n;
   };
@@ -127,7 +157,7 @@ std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
     for (const KernelStore& s : stores) touch(s.buffer, s.address);
   else
     for (const KernelValue& v : values)
-      if (v.kind == Kind::load) touch(v.buffer, v.address);
+      if (v.kind == Kind::load) touch(v.buffer, v.address, v.guard);
   for (std::size_t i = 0; i < buffers.size(); ++i)
     touched[i] = touched[i] * ir::Dim(size_of(buffers[i].dtype));
   return touched;

@@ -84,6 +84,27 @@ TEST_CASE("joined tensors are selected from, each read under its guard") {
 )");
 }
 
+TEST_CASE("what a kernel reads under guards counts where it is read") {
+  const auto bytes = [](std::string_view inputs, std::string_view body) {
+    const codegen::Kernel k = kernel_of(inputs, body);
+    return std::pair{k.bytes(false).str(), k.bytes(true).str()};
+  };
+  using Bytes = std::pair<std::string, std::string>;
+  CHECK(bytes("%x: f32[5], %y: f32[5])", "return concat(%x, %y, axis=0)") == Bytes{"40", "40"});
+  CHECK(bytes("%x: f32[5], %y: f32[7])", "return neg(concat(%x, %y, %x, axis=0))") == Bytes{"48", "68"});
+  CHECK(bytes("%x: f32[4, 5], %y: f32[4, 3])", "return concat(%x, %y, axis=1)") == Bytes{"128", "128"});
+  CHECK(bytes("%x: f32[4, 5], %y: f32[2, 5])", "return sum(concat(%x, %y, axis=0), axes=[0])") ==
+        Bytes{"120", "20"});
+  CHECK(bytes("%x: f32[5])", "return add(pad(%x, before=[5], after=[5], value=0), 1)") == Bytes{"20", "60"});
+  CHECK(bytes("%x: bf16[3, 4])", "return pad(%x, before=[1, 2], after=[1, 3], value=0)") ==
+        Bytes{"24", "90"});
+  CHECK(bytes("%x: f32[5])", "return neg(flip(pad(%x, before=[3], after=[0], value=0), axes=[0]))") ==
+        Bytes{"20", "32"});
+  CHECK(bytes("%x: f32[5])", "return neg(slice(pad(%x, before=[3], after=[0], value=0), ranges=[1:5]))") ==
+        Bytes{"8", "16"});
+  CHECK(bytes("%x: f32[M], %y: f32[3])", "return concat(%x, %y, axis=0)") == Bytes{"4*M + 12", "4*M + 12"});
+}
+
 TEST_CASE("an index of a gather counts from the end, and guards its load") {
   CHECK(lowered("%x: f32[5, 4], %i: int32[7])", "return take(%x, %i, axis=0)") == R"(
   axis i0 < 7
