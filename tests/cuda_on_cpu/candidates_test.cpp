@@ -106,7 +106,8 @@ TEST_CASE("candidates for rows that blocks share, and for those that are too lon
   CHECK(check_candidates("split rows", "%x: f32[3, 40001]",
                          "return sum(%x, axes=[1]), argmax(%x, axes=[1])") >= 3);
   CHECK(check_candidates("split rows", "%x: bf16[100000]", "return sum(%x)") >= 3);
-  CHECK(check_candidates("team rows", "%x: f64[145, 17001]", softmax, "sm_75") >= 2);
+  CHECK(check_candidates("team rows", "%x: f64[17, 5501], %y: f64[17, 5501], %z: f64[17, 5501]",
+                         "return sum(mul(mul(%x, %y), %z), axes=[1])", "sm_87") >= 2);
 }
 
 TEST_CASE("candidates for columns are right") {
