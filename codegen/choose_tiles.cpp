@@ -38,6 +38,7 @@ class Chooser {
         uses_.push_back({static_cast<int>(i), -1, v.buffer, &v.address, v.guard >= 0});
     for (std::size_t i = 0; i < k.stores.size(); ++i)
       uses_.push_back({-1, static_cast<int>(i), k.stores[i].buffer, &k.stores[i].address, false});
+    for (const Use& u : uses_) widest_ = std::max(widest_, bytes(u));
     order_.push_back(lead);
     for (int axis = static_cast<int>(k.axes.size()) - 1; axis >= 0; --axis)
       if (axis != lead) order_.push_back(axis);
@@ -108,7 +109,12 @@ class Chooser {
       auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(elements)));
       if (!whole && n.is_constant()) {  // the last tile should not be mostly empty
         const auto spare = [&](std::int64_t of) { return (n.value() + of - 1) / of * of - n.value(); };
-        if (part >= 16 && (spare(part) - spare(part / 2)) * 8 > n.value()) part /= 2;
+        // Full tiles ask of no element whether it is within the axes. Shorter stretches of memory than half
+        // of these cost more than a few threads without work.
+        const std::int64_t spared = spare(part) - spare(part / 2);
+        const bool long_enough = part / 2 * widest_ >= least_stretch;
+        const bool full = spared > 0 && spare(part / 2) == 0;
+        if (part >= 16 && (long_enough ? full || spared * 32 > n.value() : spared * 8 > n.value())) part /= 2;
       }
       size(axis) = std::max(size(axis), whole ? n.value() : part);
       if (n.is_constant()) size(axis) = std::min(size(axis), n.value());
@@ -133,8 +139,7 @@ class Chooser {
 
   /// Elements of the tile along each axis; 0 for axes that it has but one element of.
   bool choose_sizes() {
-    int widest = 1;
-    for (const Use& u : uses_) widest = std::max(widest, bytes(u));
+    const int widest = widest_;
     sizes_.assign(k_.axes.size(), 0);
     const std::int64_t most =
         std::max(least_stretch / widest, std::min<std::int64_t>(stretch_ / widest, stretch_ / 4));
@@ -200,7 +205,10 @@ class Chooser {
     const TileShape shape(k_, s);
     // More threads rather than ever more elements for each, which take long to compile.
     constexpr std::int64_t warp = 32, few = 256, most_of_thread = 16;
-    const std::int64_t threads = shape.elements() > few * most_of_thread ? 2 * few : few;
+    // Two vectors of each keep the memory busy.
+    const bool vectors = s.vector > 1 && s.vector * widest_ == device_.vector_bytes && !shape.flattened;
+    const std::int64_t threads =
+        shape.elements() > few * most_of_thread || (vectors && shape.units() > 2 * few) ? 2 * few : few;
     const std::int64_t steps = (shape.units() + threads - 1) / threads;
     const std::int64_t warps = ((shape.units() + steps - 1) / steps + warp - 1) / warp;
     s.block_threads = static_cast<int>(warps * warp);
@@ -235,6 +243,7 @@ class Chooser {
   const Kernel& k_;
   const DeviceDescription& device_;
   int lead_;
+  int widest_ = 1;          // bytes of the largest elements
   std::int64_t stretch_;    // bytes of a row of a tile, for wide elements
   std::vector<int> order_;  // of the axes, as threads walk over them: the lead, then from the innermost on
   std::vector<Use> uses_, crossing_, direct_;

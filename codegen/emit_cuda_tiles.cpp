@@ -156,10 +156,12 @@ class TilePrinter {
       lines_.add(fmt::format("const index i{} = {};", span.axis, index_of(span.axis)));
   }
 
-  /// The condition that the indices at hand are within the axes; "" where all tiles are full.
-  std::string inside() {
+  /// The condition that the indices at hand are within the axes, or those of them that an address depends
+  /// on; "" where all tiles are full.
+  std::string inside(const Affine* address = nullptr) {
     std::string text;
     for (const Span& span : shape_.axes()) {
+      if (address && address->factor(span.axis).is(0)) continue;
       const ir::Dim& n = k_.axes[static_cast<std::size_t>(span.axis)].extent;
       if (!is_split(span.axis) || n.known_divisor(k_.facts) % span.size == 0) continue;
       text += fmt::format("{}i{} < {}", text.empty() ? "" : " && ", span.axis, body_.extent(span.axis));
@@ -239,8 +241,9 @@ class TilePrinter {
   }
 
   /// Opens the loop over a thread's units and, where it takes several rows, over those: the indices are of
-  /// the first element. `before_rows` stands where a unit is opened.
-  void open_units(const std::function<void()>& before_rows) {
+  /// the first element. `before_rows` stands where a unit is opened. Unless `within`, what lies beyond the
+  /// axes is gone over, too.
+  void open_units(const std::function<void()>& before_rows, bool within = true) {
     const std::int64_t steps = unit_steps();
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int j = 0; j < {}; ++j) {{", steps));
@@ -257,7 +260,7 @@ class TilePrinter {
     for (const Span& span : shape_.axes())
       lines_.add(fmt::format("const index i{} = {};", span.axis,
                              index_of(span.axis, span.axis == shape_.across ? "g" : "")));
-    const std::string condition = inside();
+    const std::string condition = within ? inside() : "";
     lines_.open(condition.empty() ? "{" : fmt::format("if ({}) {{", condition));
   }
   void close_units(const std::function<void()>& after_rows) {
@@ -278,13 +281,16 @@ class TilePrinter {
                              unit_steps() * shape_.rows));
     }
     if (!any) return;
-    open_units([] {});
+    open_units([] {}, false);
     for (std::size_t i = 0; i < k_.values.size(); ++i) {
       const int v = static_cast<int>(i), access = load_access(v);
-      if (access != 0)
-        lines_.add(fmt::format("x{}{} = load_vec<{}, {}>({} + {});", v, unit(), access, shape_.vector,
-                               body_.buffer(value(v).buffer),
-                               body_.affine(value(v).address, BodyPrinter::value_name(v))));
+      if (access == 0) continue;
+      // What a thread has beyond the axes is never used, so what does not depend on them is simply read.
+      const std::string condition = inside(&value(v).address);
+      lines_.add(fmt::format("{}x{}{} = load_vec<{}, {}>({} + {});",
+                             condition.empty() ? "" : fmt::format("if ({}) ", condition), v, unit(), access,
+                             shape_.vector, body_.buffer(value(v).buffer),
+                             body_.affine(value(v).address, BodyPrinter::value_name(v))));
     }
     close_units([] {});
   }
@@ -371,7 +377,8 @@ class TilePrinter {
     }
     lines_.close();
     for (int s : wide)
-      lines_.add(fmt::format("store_vec<{}>({} + {}, y{});", store_access(s), body_.buffer(stored(s).buffer),
+      lines_.add(fmt::format("store_vec<{}>({} + as_it_is({}), y{});", store_access(s),
+                             body_.buffer(stored(s).buffer),
                              body_.affine(stored(s).address, fmt::format("w{}", s)), s));
     close_units([&] {
       for (const SharedTile& tile : s_.tiles)

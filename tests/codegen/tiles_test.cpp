@@ -42,7 +42,7 @@ TEST_CASE("a transposed operand goes through a tile, whatever its name") {
   CHECK(s.str() == "tiles: i0: grid, block 64; i1: grid, block 16, vector 4; v1 through a tile");
   REQUIRE(s.tiles.size() == 1);
   CHECK(s.tiles[0].access == 4);
-  CHECK(s.block_threads == 256);
+  CHECK(s.block_threads == 512);
   const KernelSource source = source_of(k, h200);
   CHECK(source.units.value() == (1024 / 64) * (512 / 64));
   // Strides make the same of an operand that is not written as a transposition.
@@ -59,6 +59,21 @@ TEST_CASE("tiles are left alone where memory is read in long enough runs") {
   CHECK(on_h200("%x: f32[64, 512])", "return neg(flip(%x, axes=[1]))").chooser == "pointwise");
   CHECK(on_h200("%x: f32[64, 32, 16, 4])", "return neg(permute_dims(%x, axes=[0, 2, 1, 3]))").chooser ==
         "tiles");
+}
+
+TEST_CASE("tiles are full where that costs no more than half their length") {
+  const auto rows = [](const std::string& dtype, const std::string& places) {
+    const std::string x = "%x: " + dtype + "[8, 256, " + places + "])";
+    const Kernel k = kernel_of(x, "return neg(permute_dims(%x, axes=[0, 2, 1]))");
+    const Schedule s = schedule_of(k, h200);
+    return TileShape(k, s).size(1);
+  };
+  CHECK(rows("bf16", "4096") == 128);
+  CHECK(rows("bf16", "3136") == 64);  // 49 of them, where the last of 128 would be half empty
+  CHECK(rows("f32", "3136") == 64);
+  CHECK(rows("f32", "3104") == 32);
+  CHECK(rows("bf16", "3104") == 128);  // none of 64 bytes
+  CHECK(rows("bf16", "784") == 64);    // fewer threads without work
 }
 
 TEST_CASE("tensors without elements have no tiles") {

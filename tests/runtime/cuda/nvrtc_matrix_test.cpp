@@ -210,7 +210,7 @@ TEST_CASE("large tensors are loaded and stored 16 bytes at a time") {
       Kernels wide;
       for (const char* name :
            {"gelu", "gelu_erf", "silu", "swiglu", "bias_gelu", "adamw", "softmax", "log_softmax", "layernorm",
-            "rmsnorm", "add_rmsnorm", "cross_entropy", "sum", "add_transposed", "embedding"})
+            "rmsnorm", "add_rmsnorm", "cross_entropy", "sum", "add_transposed", "embedding", "nchw_to_nhwc"})
         wide.add(*suite::find_workload(name), {{"dtype", dtype}}, arch);
       const std::vector<runtime::KernelReport> reports = wide.reports();
       for (std::size_t i = 0; i < reports.size(); ++i) {
