@@ -94,7 +94,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const Team held = team_for(length, s.vector, register_bytes(k), 2 * largest_registers_team);
   const bool fits = held.whole && held.threads <= largest_registers_team &&
                     held.chunks * s.vector <= most_register_elements;
-  if (!also_short && (fits || team_of_few(k, s.vector).whole)) {
+  if (!also_short && (fits || team_of_few(k, s.vector).whole || team_of_terms(k, s.vector).whole)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }

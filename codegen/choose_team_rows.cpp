@@ -34,10 +34,17 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   Team team = team_for(k.row_length(), s.vector, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
   if (const Team few = team_of_few(k, s.vector); !fixed && few.whole && team.threads > few.threads)
     team = few;
+  const Team terms = fixed ? Team{} : team_of_terms(k, s.vector);
+  if (terms.whole) team = terms;
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
   if (!fixed && !team.whole) s.joined = joinable(k, true);
-  s.crossings = register_crossings(k, team, s.vector, s.joined);
+  if (terms.whole) {
+    s.joined = joinable(k);
+    s.crossings = term_crossings(k, s.joined);
+  } else {
+    s.crossings = register_crossings(k, team, s.vector, s.joined);
+  }
   const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});

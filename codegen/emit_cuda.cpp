@@ -171,7 +171,10 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   const auto loaded = [&](int v) { return BodyPrinter::from_stored(part(v), value(v).dtype); };
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 || is_shared(v) ? loaded(v) : part(v)));
+                           load_access(v) != 0 || is_shared(v) ? loaded(v)
+                           : !w.continues && is_kept_term(v)
+                               ? fmt::format("rescaled_term({}, scale{})", part(v), v)
+                               : part(v)));
   for (int v : w.values) {
     if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],

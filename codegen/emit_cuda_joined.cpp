@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "codegen/emit_cuda.h"
+#include "codegen/staging.h"
+#include "codegen/team.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
@@ -128,6 +130,22 @@ void CudaEmitter::rescale(int leader, const std::vector<std::string>& states, co
     for (const std::string& state : states)
       lines_.add(fmt::format("{0}{1} = rescaled({0}{1}, by{2});", state, f, rescaling_of(f)));
   lines_.close();
+}
+
+bool CudaEmitter::is_kept_term(int v) const {
+  return keeps_terms(schedule_) && is_kept(v) && is_term(k_, v, schedule_.joined);
+}
+
+/// What terms that each thread has kept under its own value of the leader become under the row's.
+void CudaEmitter::declare_term_scales(const Walk& w) {
+  for (int v : w.restored) {
+    if (w.continues || !is_kept_term(v)) continue;
+    const auto sum = std::ranges::find_if(
+        schedule_.joined, [&](int f) { return !adds_deviations(f) && value(f).operands[0] == v; });
+    const int leader = value(*sum).join.leader;
+    lines_.add(fmt::format("const auto scale{} = rescaling{}(alone{}, v{});", v, rescaling_of(*sum), leader,
+                           leader));
+  }
 }
 
 /// The row's values on the way from the leader's result to one that is made of it, in order.

@@ -51,7 +51,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
     }
   rows_ = schedule_.block_threads / team_;
   const Staging staging = stage(
-      k_, [&](int v) { return is_kept(v); }, schedule_.joined);
+      k_, [&](int v) { return is_kept(v); }, schedule_.joined, keeps_terms(schedule_));
   const bool across = !staging.part_stores.empty();
   if (across) {
     const KernelStore& part = k_.stores[static_cast<std::size_t>(staging.part_stores[0])];
@@ -231,6 +231,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   if (more != nullptr)
     std::ranges::copy_if(more->folds, std::back_inserter(others), [&](int v) { return !adds_deviations(v); });
   for (const Walk* each : walks) declare_kept(*each, true);
+  declare_term_scales(w);
   declare_divisors(w);
   const std::string running = whole_rows_ ? "fold" : "part";
   const bool sums = !whole_rows_ && std::ranges::any_of(others, [&](int v) { return adds_rounded(v); });
@@ -267,6 +268,10 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
       for (int v : others)
         if (adds_rounded(v)) merge(v, "fold", level);
   lines_.close();
+  // Kept terms are of the thread's own maximum.
+  if (more != nullptr && keeps_terms(schedule_))
+    for (int v : w.folds)
+      if (!followers(v).empty() && !has_mean(v)) lines_.add(fmt::format("const auto alone{0} = fold{0};", v));
   exchange(w.folds);
 }
 

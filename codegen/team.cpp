@@ -12,6 +12,7 @@ namespace {
 constexpr int many_elements = 16;      // of a thread: they keep the memory busy; more only compile longer
 constexpr int few_threads = 512;       // of a row whose elements take little room
 constexpr int few_threads_bytes = 64;  // what each of those may hold
+constexpr int few_loads = 8;           // that each makes
 
 /// Bytes that a walk over the row loads for one element.
 int loaded_bytes(const Kernel& k) {
@@ -115,9 +116,47 @@ Team team_of_few(const Kernel& k, int vector) {
   const std::int64_t vectors = (length.value() + vector - 1) / vector;
   const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
   const int bytes = choose_kept(k, most_register_bytes(few_threads)).bytes;
-  if (chunks * vector <= many_elements || bytes == 0 || chunks * vector * bytes > few_threads_bytes)
+  if (chunks * vector <= many_elements || chunks > few_loads || bytes == 0 ||
+      chunks * vector * bytes > few_threads_bytes)
     return {};
   return {few_threads, static_cast<int>(chunks), true, chunks * few_threads * vector == length.value()};
+}
+
+std::vector<Crossing> term_crossings(const Kernel& k, const std::vector<int>& joined) {
+  const auto keep = [&](int v) {
+    return k.values[static_cast<std::size_t>(v)].kind == KernelValue::Kind::load || is_term(k, v, joined);
+  };
+  std::vector<Crossing> crossings;
+  for (const Walk& w : stage(k, keep, joined, true).walks)
+    for (int v : w.restored)
+      if (!w.continues && std::ranges::find(crossings, v, &Crossing::value) == crossings.end())
+        crossings.push_back({v, Residence::registers});
+  return crossings;
+}
+
+Team team_of_terms(const Kernel& k, int vector) {
+  const ir::Dim length = k.row_length();
+  const std::vector<int> joined = joinable(k);
+  constexpr int element_bytes = 2;  // wider ones come by bulk copies, to two blocks of 1024 threads
+  constexpr int most_elements = 32, most_bytes = 128;  // of a thread
+  if (!length.is_constant() || joined.empty() || loaded_bytes(k) > element_bytes) return {};
+  const std::int64_t vectors = (length.value() + vector - 1) / vector;
+  const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
+  if (chunks * vector <= many_elements || chunks * vector > most_elements || chunks > few_loads) return {};
+  int bytes = 0;
+  bool terms = false;
+  for (const Crossing& c : term_crossings(k, joined)) {
+    bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
+    terms = terms || is_term(k, c.value, joined);
+  }
+  if (!terms || chunks * vector * bytes > most_bytes) return {};
+  return {few_threads, static_cast<int>(chunks), true, chunks * few_threads * vector == length.value()};
+}
+
+bool keeps_terms(const Schedule& s) {
+  return !s.joined.empty() && std::ranges::any_of(s.crossings, [](const Crossing& c) {
+    return c.residence == Residence::registers;
+  });
 }
 
 int tensors_of_walk(const Kernel& k) {

@@ -59,6 +59,31 @@ ir::Array powers(std::int64_t rows) {
   return k;
 }
 
+/// Rows all of which, or one place of which, are infinite, NaN or very large.
+ir::Array extremes(DType t, std::int64_t cols) {
+  struct Row {
+    double all;  // nothing: 0
+    double one;
+    std::int64_t at;
+  };
+  const double large = t == f16 ? 6e4 : 3e38;
+  std::vector<Row> kinds{{-inf, -inf, 0},          {inf, inf, 0},  {not_a_number, not_a_number, 0},
+                         {-inf, 2.0, cols - 1},    {-inf, 2.0, 0}, {0, -inf, 0},
+                         {large, -large, cols / 2}};
+  for (double one : {inf, -inf, not_a_number})
+    for (std::int64_t at : {std::int64_t{0}, cols / 3, cols - 1}) kinds.push_back({0, one, at});
+  const auto rows = static_cast<std::int64_t>(kinds.size());
+  const ir::Array drawn = numbers(rows, cols, 2);
+  ir::Array x(t, {rows, cols});
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const Row& kind = kinds[static_cast<std::size_t>(i / cols)];
+    const double own = i % cols == kind.at ? kind.one : kind.all;
+    const bool given = i % cols == kind.at || kind.all != 0;
+    x.set(i, ir::Scalar::from_real(t, given ? own : drawn.at(i).real()));
+  }
+  return x;
+}
+
 constexpr std::int64_t lengths[] = {1, 5, 300, 4096, 5000, 20000, 40001};
 
 }  // namespace
@@ -86,28 +111,25 @@ TEST_CASE("sums of exponentials over rising and falling rows") {
 
 TEST_CASE("sums of exponentials of rows with infinities and NaN at any place") {
   for (std::int64_t cols : {5, 300, 5000, 20000}) {
-    // Per row: what all of it is, or nothing, and what one place is.
-    struct Row {
-      double all;
-      double one;
-      std::int64_t at;
-    };
-    std::vector<Row> kinds{{-inf, -inf, 0},        {inf, inf, 0},  {not_a_number, not_a_number, 0},
-                           {-inf, 2.0, cols - 1},  {-inf, 2.0, 0}, {0, -inf, 0},
-                           {3e38, -3e38, cols / 2}};
-    for (double one : {inf, -inf, not_a_number})
-      for (std::int64_t at : {std::int64_t{0}, cols / 3, cols - 1}) kinds.push_back({0, one, at});
-    const auto rows = static_cast<std::int64_t>(kinds.size());
-    ir::Array x = numbers(rows, cols, 2);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Row& kind = kinds[static_cast<std::size_t>(r)];
-      if (kind.all != 0)
-        for (std::int64_t i = 0; i < cols; ++i) x.set(r * cols + i, ir::Scalar::from_real(f32, kind.all));
-      x.set(r * cols + kind.at, ir::Scalar::from_real(f32, kind.one));
-    }
+    const ir::Array x = extremes(f32, cols);
     INFO(cols << " columns");
-    CHECK(off(rows, cols, {x, powers(rows)}) == "");
+    CHECK(off(x.shape[0], cols, {x, powers(x.shape[0])}) == "");
   }
+}
+
+TEST_CASE("terms that threads keep under their own maximum are rescaled") {
+  // One stretch of each thread's, several of them, and rows whose last threads have less.
+  for (DType t : {bf16, f16})
+    for (std::int64_t cols : {9000, 10008, 16384}) {
+      const ir::Array x = extremes(t, cols);
+      const ir::Graph graph = ir::parse(fmt::format(
+          "graph @softmax(%x: {0}[{1}, {2}]) {{\n  %y = cast(%x, dtype=f32)\n  %e = exp(sub(%y, max(%y, "
+          "axes=[1], keepdims=true)))\n  %s = sum(%e, axes=[1], keepdims=true)\n  return cast(div(%e, %s), "
+          "dtype={0}), cast(%e, dtype={0})\n}}\n",
+          name(t), x.shape[0], cols));
+      INFO(name(t) << ", " << cols << " columns");
+      CHECK(off_bounds(graph, {x}, Numerics::standard) == "");
+    }
 }
 
 TEST_CASE("powers of any sign are rescaled") {
