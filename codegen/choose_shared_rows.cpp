@@ -1,6 +1,7 @@
 // Rows on a GPU that are too long for a team's registers and read more than once: a block keeps a row in
-// shared memory, or a cluster of blocks a part each. Where the device has bulk copies and the row is one
-// stretch of memory, these bring it; else the first walk stores what it has loaded or computed.
+// shared memory, or a cluster of blocks a part each; the longest, and those of devices without clusters, are
+// in pieces that blocks take one after the other as they start. Where the device has bulk copies and the row
+// is one stretch of memory, these bring it; else the first walk stores what it has loaded or computed.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -51,30 +52,83 @@ Direct loaded_directly(const Kernel& k, const Schedule& s) {
   return direct;
 }
 
-/// Vectors that a thread takes at once: several, where it loads some itself, or blocks of a cluster rescale
-/// sums after them.
-int chunks_for(const Schedule& s, int direct_bytes, int cluster) {
-  if (direct_bytes == 0 && (cluster == 1 || s.joined.empty())) return 1;
-  const int elements = cluster == 1 && s.least_blocks > 1 ? 8 : 16;
-  const int chunks = std::clamp(elements / s.vector, cluster > 1 ? 4 : 2, 8);
+/// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
+/// rescale sums after them.
+int chunks_for(const Schedule& s, int direct_bytes, int blocks) {
+  if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
+  const int elements = blocks == 1 && s.least_blocks > 1 ? 8 : 16;
+  const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
   constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
-  if (cluster == 1 || direct_bytes == 0) return chunks;
+  if (blocks == 1 || direct_bytes == 0) return chunks;
   return std::clamp(most_bytes / (direct_bytes * s.vector), 1, chunks);
 }
 
-/// Blocks that share a row; 0 where it has no room. A few rows are spread over more blocks.
-int cluster_for(const Kernel& k, const DeviceDescription& device, std::int64_t bytes, std::int64_t room) {
+/// How a row is shared: by the blocks of a cluster, or by blocks that take its pieces as they start.
+struct Sharing {
+  int cluster = 1, pieces = 1;
+  int blocks() const { return cluster * pieces; }
+};
+
+/// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
+int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step) {
+  constexpr std::int64_t most = warp_threads;  // as many as a warp has lanes for messages
+  const auto fitting = [&](std::int64_t part_bytes) {
+    std::int64_t pieces = std::max<std::int64_t>(2, (length * bytes + part_bytes - 1) / part_bytes);
+    while (part_of_block(length, static_cast<int>(pieces)) * bytes > part_bytes) ++pieces;
+    return pieces;
+  };
+  std::int64_t least = fitting(std::min<std::int64_t>(comfortable_bytes, room / 2));
+  if (least > most) least = fitting(room);
+  if (least > most) return 0;
+  for (std::int64_t pieces = least; pieces <= std::min(most, least + least / 4); ++pieces)
+    if (length % (pieces * step) == 0) return static_cast<int>(pieces);
+  return static_cast<int>(least);
+}
+
+/// Whether blocks that tell each other by messages are faster than a cluster of 8. An exchange takes longer,
+/// but it is one where the cluster may need two; and where threads load nothing but what copies have brought,
+/// nothing else is late.
+bool messages_do(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings) {
+  const int inner = k.innermost(true);
+  const std::vector<bool> in_row = k.varies_in_row();
+  bool others = false;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (k.values[v].kind == KernelValue::Kind::load && in_row[v])
+      others =
+          others || std::ranges::find(crossings, static_cast<int>(v), &Crossing::value) == crossings.end();
+  return device.bulk_copies && (!others || joinable(k, true).size() > joinable(k).size()) &&
+         std::ranges::all_of(crossings, [&](const Crossing& c) { return copies_in_bulk(k, c.value, inner); });
+}
+
+/// Nothing where a row has no room, or is better read again. A few rows are spread over more blocks.
+std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& device,
+                                   const std::vector<Crossing>& crossings, std::int64_t room, int vector) {
+  const std::int64_t bytes = kept_bytes(k, crossings);
   const std::int64_t length = k.row_length().value();
-  const auto part_bytes = [&](int cluster) { return part_of_block(length, cluster) * bytes; };
+  const ir::Dim rows = k.rows();
+  const auto part_bytes = [&](int blocks) { return part_of_block(length, blocks) * bytes; };
+  const auto spread = [&](int blocks, int most) {
+    while (rows.is_constant() && 2 * blocks * rows.value() <= device.processors && 2 * blocks <= most &&
+           length / (std::int64_t{2} * blocks) >= least_part_elements)
+      blocks *= 2;
+    return blocks;
+  };
   int cluster = 1;
   if (length > most_block_elements || part_bytes(1) > room)
     while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes) cluster *= 2;
-  if (part_bytes(cluster) > room) return 0;
-  const ir::Dim rows = k.rows();
-  while (rows.is_constant() && 2 * cluster * rows.value() <= device.processors &&
-         cluster < device.cluster_blocks && length / (std::int64_t{2} * cluster) >= least_part_elements)
-    cluster *= 2;
-  return cluster;
+  const bool fits = part_bytes(cluster) <= room;
+  // Large clusters leave processors idle. A shorter row is read again from the second cache.
+  constexpr std::int64_t least_bytes = 384 << 10;
+  const int largest = messages_do(k, device, crossings) ? 4 : 8;
+  const bool comfortable = fits && (cluster == 1 || part_bytes(cluster) <= comfortable_bytes);
+  if (length * bytes >= least_bytes && (cluster > largest || !comfortable)) {
+    const int least = pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vector);
+    const int pieces = least == 0 ? 0 : spread(least, warp_threads);
+    const bool busy = !rows.is_constant() || 2 * pieces * rows.value() >= device.processors;
+    if (pieces != 0 && (busy || fits)) return Sharing{1, pieces};
+  }
+  if (!fits) return std::nullopt;
+  return Sharing{spread(cluster, device.cluster_blocks), 1};
 }
 
 /// Those that fit the registers of a few threads only if `also_short`.
@@ -105,15 +159,17 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   }
   const std::int64_t bytes = kept_bytes(k, s.crossings);
   const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
-  const int cluster = cluster_for(k, device, bytes, device.shared_bytes_per_block - own);
-  if (cluster == 0) {
-    why = "shared rows: rows are too long for the shared memory of a block, or of a cluster";
+  const std::optional<Sharing> sharing =
+      sharing_for(k, device, s.crossings, device.shared_bytes_per_block - own, s.vector);
+  if (!sharing) {
+    why = "shared rows: rows are too long for the shared memory of the blocks that can share one";
     return std::nullopt;
   }
-  // An exchange costs more than the steps that spare one.
-  const std::vector<int> joined = joinable(k);
+  // An exchange costs more than the steps that spare one, and by messages more than all.
+  const int blocks = sharing->blocks();
+  const std::vector<int> joined = joinable(k, sharing->pieces > 1);
   const std::vector<Crossing> crossings = shared_crossings(k, joined);
-  if (cluster > 1 && crossings.empty()) {
+  if (blocks > 1 && crossings.empty()) {
     why = "shared rows: what belongs together is folded in one walk, and nothing of a row is read twice";
     return std::nullopt;
   }
@@ -121,7 +177,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     s.joined = joined;
     s.crossings = crossings;
   }
-  const std::int64_t part = part_of_block(length, cluster);
+  const std::int64_t part = part_of_block(length, blocks);
   const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
       std::max<std::int64_t>(
           1, (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
@@ -132,25 +188,26 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
   const Direct direct = loaded_directly(k, s);
-  const bool copied = cluster == 1 && s.bulk_loads.size() == s.crossings.size() && direct.tensors < 2;
+  const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() && direct.tensors < 2;
   const auto wanted = static_cast<std::uint64_t>(
       std::clamp<std::int64_t>(part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads,
                                copied ? device.block_threads : largest_registers_team));
   s.block_threads = at_once == 1 ? device.block_threads : static_cast<int>(std::bit_ceil(wanted));
   if (at_once > 1 && s.block_threads > largest_registers_team) s.least_blocks = 2;
   const int threads = s.block_threads;
-  if (!s.bulk_loads.empty() && (cluster > 1 || at_once == 1)) {
-    const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * cluster));
+  if (!s.bulk_loads.empty() && (blocks > 1 || at_once == 1)) {
+    const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * blocks));
     if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
   }
-  // Blocks of a cluster wait for each other: registers must not keep others out meanwhile.
+  // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
   constexpr int enough_registers = 40;  // of a thread
-  if (cluster > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
+  if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
     s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct.bytes, cluster);
+  const int chunks = chunks_for(s, direct.bytes, blocks);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
-  if (cluster > 1) along.insert(along.begin(), {Level::cluster, cluster});
+  if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});
+  if (sharing->pieces > 1) along.insert(along.begin(), {Level::grid, sharing->pieces});
   take_in_vectors(along, chunks, threads, s.vector);
   return s;
 }

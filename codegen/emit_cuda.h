@@ -1,8 +1,8 @@
 // The printer of the CUDA C++ dialect; codegen/emit_cuda.cpp has kernels and what a thread does with its
 // elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_shared.cpp those that lie in shared
 // memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_columns.cpp rows that lie side by
-// side, codegen/emit_cuda_split.cpp those that several blocks share, codegen/emit_cuda_across.cpp loops over
-// rows that fold across them.
+// side, codegen/emit_cuda_split.cpp those that several blocks share, codegen/emit_cuda_messages.cpp what such
+// blocks tell each other, codegen/emit_cuda_across.cpp loops over rows that fold across them.
 #pragma once
 
 #include "codegen/emit_body.h"
@@ -56,6 +56,8 @@ class CudaEmitter {
   void print_continued(const Walk& more);
   bool adds_rounded(int v) const;
   void add_part(const std::vector<int>& folds);
+  /// The state that a walk's elements go into.
+  std::string running(int v) const;
   void open_chunk();
   std::string place_in_row() const;
   void place_thread(const std::string& first);
@@ -76,7 +78,7 @@ class CudaEmitter {
   bool is_read_ahead(int v) const;
 
   // emit_cuda_shared.cpp
-  void place_block(KernelSource& source);
+  void place_block(KernelSource& source, const Staging& staging);
   void declare_shared(KernelSource& source);
   void start_copies();
   void fetch_ahead();
@@ -90,6 +92,11 @@ class CudaEmitter {
   bool is_bulk(int v) const;
   /// Whether the walk that has it among its values reads a vector of it for itself.
   bool is_read(int v) const { return !(is_bulk(v) && shared_rows_) && !is_held(v); }
+
+  // emit_cuda_messages.cpp
+  void take_piece(KernelSource& source, const Staging& staging);
+  void exchange_messages(const std::vector<int>& folds);
+  int message_words(const std::vector<int>& folds);
 
   // emit_cuda_folds.cpp
   bool finds_place(int v) const { return value(v).finds_place(); }
@@ -188,9 +195,9 @@ class CudaEmitter {
   std::vector<bool> along_inner_;  // per value: whether it differs along that axis
   std::vector<int> divisors_;      // values whose reciprocals are declared
   std::vector<int> exact_divisors_;
-  // Of rows in shared memory, which one block or a cluster shares.
+  // Of rows in shared memory: the blocks of one, which are a cluster, or tell each other by messages.
   bool shared_rows_ = false;
-  int cluster_ = 1;
+  int sharers_ = 1, cluster_ = 1;
   bool cluster_entered_ = false;  // the first exchange waits for all blocks to be there
   std::vector<int> awaited_;      // values whose copies have come
 };

@@ -159,7 +159,10 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   if (folds.empty()) return;
   for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
   exchange_warps(folds);
-  if (cluster_ > 1) exchange_cluster(folds);
+  if (cluster_ > 1)
+    exchange_cluster(folds);
+  else if (sharers_ > 1)
+    exchange_messages(folds);
 }
 
 void CudaEmitter::exchange_warps(const std::vector<int>& folds) {

@@ -63,8 +63,9 @@ void CudaEmitter::print_rows(KernelSource& source) {
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
   walk_end_ = row_length_;
   shared_rows_ = lies_in_shared_memory(schedule_);
+  if (shared_rows_) sharers_ = std::max(cluster_, static_cast<int>(pieces));
   if (shared_rows_)
-    place_block(source);
+    place_block(source, staging);
   else if (across)
     open_rows(source, staging);
   else if (pieces > 1)
@@ -86,7 +87,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
   }
   for (int v : staging.row_values) body_.declare(v);
   if (!staging.row_stores.empty()) {
-    lines_.open(fmt::format("if (t == 0{}) {{", cluster_ > 1 ? " && rank == 0"
+    lines_.open(fmt::format("if (t == 0{}) {{", sharers_ > 1 ? " && rank == 0"
                                                 : rows_ == 1 ? ""
                                                              : " && live"));
     for (int s : staging.row_stores) store(s);
@@ -214,7 +215,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
 
 /// The number of the element at hand in its row.
 std::string CudaEmitter::place_in_row() const {
-  return fmt::format("{}{}", cluster_ > 1 ? "e" : "f", vector_ > 1 ? " + k" : "");
+  return fmt::format("{}{}", sharers_ > 1 ? "e" : "f", vector_ > 1 ? " + k" : "");
 }
 
 void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
@@ -233,7 +234,6 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   for (const Walk* each : walks) declare_kept(*each, true);
   declare_term_scales(w);
   declare_divisors(w);
-  const std::string running = whole_rows_ ? "fold" : "part";
   const bool sums = !whole_rows_ && std::ranges::any_of(others, [&](int v) { return adds_rounded(v); });
   lines_.open("{");
   if (sums) {
@@ -252,8 +252,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   load_chunk(walks);
   open_chunk();
   visit(w, "[c]", [&] {
-    for (int v : w.folds)
-      accumulate(v, followers(v).empty() || has_mean(v) ? running : "fold", place_in_row());
+    for (int v : w.folds) accumulate(v, running(v), place_in_row());
     fold_across(w);
   });
   lines_.close();
@@ -275,6 +274,14 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   exchange(w.folds);
 }
 
+std::string CudaEmitter::running(int v) const {
+  const int leader = value(v).join.leader;
+  const bool follows = std::ranges::find(schedule_.joined, v) != schedule_.joined.end();
+  if (has_mean(follows ? leader : v)) return whole_rows_ && !shared_rows_ ? "fold" : "part";
+  if (whole_rows_ || shared_rows_) return "fold";
+  return followers(v).empty() ? "part" : "fold";
+}
+
 /// The elements at hand once more, with what their thread has folded of the leaders so far as their results.
 void CudaEmitter::print_continued(const Walk& more) {
   std::vector<int> leaders;
@@ -283,21 +290,20 @@ void CudaEmitter::print_continued(const Walk& more) {
       leaders.push_back(value(v).join.leader);
   const std::vector<std::string> states =
       shared_rows_ ? std::vector<std::string>{"fold"} : std::vector<std::string>{"few", "many", "fold"};
-  const std::string running = whole_rows_ || shared_rows_ ? "fold" : "part";
   if (!whole_rows_)
     for (int v : leaders)
       if (!has_mean(v)) rescale(v, states, fmt::format("before{}", v), fmt::format("fold{}", v));
   const std::vector<int> divisors = divisors_;
   lines_.open("{");
   for (int v : leaders)
-    lines_.add(has_mean(v) ? fmt::format("const auto center{0} = {1}{0}_t / {1}{0}_n;", v, running)
+    lines_.add(has_mean(v) ? fmt::format("const auto center{0} = {1}{0}_t / {1}{0}_n;", v, running(v))
                            : fmt::format("const {0} v{1} = fold{1};", type_name(folded(v)), v));
   for (int v : more.row_values) body_.declare(v);
   declare_divisors(more);
   pin_restored(more);
   open_chunk();
   visit(more, "[c]", [&] {
-    for (int v : more.folds) accumulate(v, running, place_in_row());
+    for (int v : more.folds) accumulate(v, running(v), place_in_row());
   });
   lines_.close();
   lines_.close();

@@ -1,4 +1,4 @@
-// Rows in shared memory, of the CUDA dialect. A block has a row, or the blocks of a cluster have a part each:
+// Rows in shared memory, of the CUDA dialect. A block has a row, or several blocks have a part each:
 // `count` elements from the element `start` of the row on. The value v3 of these is in the array s3, brought
 // by bulk copies or stored by the walk that first has it; each thread reads back only what it has stored
 // itself.
@@ -27,20 +27,24 @@ int CudaEmitter::shared_access(int v) const {
 }
 
 /// Which row, and what part of it.
-void CudaEmitter::place_block(KernelSource& source) {
-  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_);
-  if (cluster_ > 1) lines_.add("cluster_arrive();");
-  lines_.add(cluster_ > 1 ? fmt::format("const index u = (index)(blockIdx.x / {}u);", cluster_)
-                          : fmt::format("const index u = {};", block_number(schedule_)));
-  lines_.add("const int t = (int)threadIdx.x;");
+void CudaEmitter::place_block(KernelSource& source, const Staging& staging) {
   if (cluster_ > 1) {
-    const std::string n_part = body_.length(part, "n_part");
+    lines_.add("cluster_arrive();");
+    lines_.add(fmt::format("const index u = (index)(blockIdx.x / {}u);", cluster_));
     lines_.add("const int rank = cluster_rank();");
+    source.cluster = cluster_;
+  } else if (sharers_ > 1) {
+    take_piece(source, staging);
+  } else {
+    lines_.add(fmt::format("const index u = {};", block_number(schedule_)));
+  }
+  lines_.add("const int t = (int)threadIdx.x;");
+  if (sharers_ > 1) {
+    const std::string n_part = body_.length(part_of_block(k_.row_length().value(), sharers_), "n_part");
     lines_.add(fmt::format("const index start = (index)rank * {};", n_part));
     lines_.add(
         fmt::format("const int count = (int)({0} - start < {1} ? {0} - start : {1});", row_length_, n_part));
-    source.units = source.units * ir::Dim(cluster_);
-    source.cluster = cluster_;
+    source.units = source.units * ir::Dim(sharers_);
   } else {
     lines_.add(fmt::format("const int count = (int){};", row_length_));
   }
@@ -52,7 +56,7 @@ void CudaEmitter::place_block(KernelSource& source) {
 /// One array after the other, each at a multiple of 128 bytes.
 void CudaEmitter::declare_shared(KernelSource& source) {
   constexpr std::int64_t alignment = 128;
-  const std::int64_t part = part_of_block(k_.row_length().value(), cluster_);
+  const std::int64_t part = part_of_block(k_.row_length().value(), sharers_);
   std::int64_t at = 0;
   for (const Crossing& c : schedule_.crossings) {
     if (!is_shared(c.value)) continue;
@@ -70,7 +74,7 @@ void CudaEmitter::start_copies() {
   if (schedule_.bulk_loads.empty()) return;
   for (int v : schedule_.bulk_loads) lines_.add(fmt::format("__shared__ bulk_barrier arrived{};", v));
   lines_.open("if (t == 0) {");
-  lines_.add(fmt::format("const index i{} = {};", inner_, cluster_ > 1 ? "start" : "0"));
+  lines_.add(fmt::format("const index i{} = {};", inner_, sharers_ > 1 ? "start" : "0"));
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
@@ -97,8 +101,8 @@ void CudaEmitter::fetch_ahead() {
 }
 
 void CudaEmitter::place_shared_element() {
-  if (cluster_ > 1) lines_.add("const index e = start + f;");
-  body_.decode(cluster_ > 1 ? "e" : "f", reduced_axes_);
+  if (sharers_ > 1) lines_.add("const index e = start + f;");
+  body_.decode(sharers_ > 1 ? "e" : "f", reduced_axes_);
 }
 
 void CudaEmitter::restore_shared(const Walk& w) {
@@ -128,26 +132,31 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
   std::vector<const Walk*> walks{&w};
   if (more != nullptr) walks.push_back(more);
   bool direct = false;
+  std::vector<int> arriving;
   for (const Walk* each : walks)
     for (int v : each->values) {
       direct = direct || (!is_bulk(v) && load_access(v) != 0);
       if (!is_bulk(v) || std::ranges::find(awaited_, v) != awaited_.end()) continue;
       awaited_.push_back(v);
-      lines_.add(fmt::format("bulk_wait(&arrived{}, 0);", v));
+      arriving.push_back(v);
     }
   for (int v : w.folds) declare_fold(v, "fold");
   for (int v : w.folds)
     if (!followers(v).empty()) declare_rescaling(v);
+  for (int v : arriving) lines_.add(fmt::format("bulk_wait(&arrived{}, 0);", v));
   declare_divisors(w);
   const auto each = [&] {
-    for (int v : w.folds) accumulate(v, "fold", place_in_row());
+    for (int v : w.folds) accumulate(v, running(v), place_in_row());
   };
   if (direct || more != nullptr) {
     // Several vectors at once: their loads keep the memory busy, and sums are rescaled once for all of them.
     lines_.open(fmt::format("for (int begin = 0; begin < count; begin += {}) {{", team_ * chunks_ * vector_));
-    for (int v : w.folds)
-      if (!followers(v).empty())
+    for (int v : w.folds) {
+      if (has_mean(v))
+        declare_fold(v, "part");
+      else if (!followers(v).empty())
         lines_.add(fmt::format("const {0} before{1} = fold{1};", type_name(folded(v)), v));
+    }
     for (const Walk* one : walks) declare_kept(*one, false);
     load_chunk(walks);
     open_chunk();
@@ -155,6 +164,8 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     lines_.close();
     lines_.close();
     if (more != nullptr) print_continued(*more);
+    for (int v : w.folds)
+      if (has_mean(v)) merge(v, "fold", "part");
   } else {
     lines_.add("#pragma unroll 1");
     lines_.open(fmt::format("for (int f = t{}; f < count; f += {}) {{",

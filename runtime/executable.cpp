@@ -150,6 +150,7 @@ Executable::Step Executable::kernel_step(const PlannedKernel& planned, std::size
   step.launch.block_threads = source.schedule.block_threads;
   step.launch.shared_bytes = source.shared_bytes;
   step.launch.cluster = source.cluster;
+  step.launch.together = source.together;
   step.launch.grain = grain_of(step.launch.units, source.unit_elements.value());
   place_scratch(source, step.launch);
   step.launch.shared_scratch = source.shared_scratch;

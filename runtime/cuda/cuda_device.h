@@ -63,6 +63,7 @@ class CudaDevice final : public Device {
   [[noreturn]] void fail(cudaError_t error, const char* doing);
   void allow_shared_memory(const KernelLaunch& launch, const CudaKernel& kernel);
   void allow_cluster(const KernelLaunch& launch, const CudaKernel& kernel);
+  void allow_waiting(const KernelLaunch& launch, const CudaKernel& kernel);
 
   class Memory final : public BlockSource {
    public:

@@ -82,6 +82,19 @@ void CudaDevice::allow_cluster(const KernelLaunch& launch, const CudaKernel& ker
         launch.name, launch.cluster, launch.block_threads, launch.shared_bytes, name());
 }
 
+void CudaDevice::allow_waiting(const KernelLaunch& launch, const CudaKernel& kernel) {
+  if (launch.together == 1) return;
+  int of_processor = 0, processors = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_processor, kernel.function(), launch.block_threads,
+                                                      static_cast<std::size_t>(launch.shared_bytes)),
+        launch.name);
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal()), launch.name);
+  if (of_processor * processors < launch.together)
+    sinter::fail<DeviceError>(
+        "kernel {}: {} of its blocks wait for each other, and {} has room for {} at a time", launch.name,
+        launch.together, name(), of_processor * processors);
+}
+
 void CudaDevice::check_kernel(const KernelLaunch& launch, const LoadedKernel& kernel) {
   const auto& loaded = static_cast<const CudaKernel&>(kernel);
   if (launch.block_threads > loaded.max_block_threads())
@@ -91,6 +104,7 @@ void CudaDevice::check_kernel(const KernelLaunch& launch, const LoadedKernel& ke
   const DeviceScope scope(*this);
   allow_shared_memory(launch, loaded);
   allow_cluster(launch, loaded);
+  allow_waiting(launch, loaded);
 }
 
 void CudaDevice::run_kernel(const KernelLaunch& launch, const LoadedKernel& kernel,

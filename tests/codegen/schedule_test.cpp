@@ -234,10 +234,14 @@ TEST_CASE("two tensors with rows of their own go to twice as many threads") {
             .starts_with("team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; exact"));
 }
 
-TEST_CASE("a longer row that is walked again lies in the shared memory of a block or of a cluster") {
+TEST_CASE("a longer row that is walked again lies in the shared memory of a block or of several") {
   const char* const norm = "return mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true))";
   const auto rows = [&](const std::string& shape, const Target& target = h100) {
     return scheduled(target, "%x: " + shape + ")", norm);
+  };
+  const auto scaled_rows = [&](const std::string& shape, const std::string& weights) {
+    return scheduled(h100, "%x: " + shape + ", %w: " + weights + ")",
+                     "return mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w)");
   };
   CHECK(
       rows("f32[M, 16384]") ==
@@ -258,16 +262,34 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
       "shared rows: i0: grid; i1: loop, loop 1, warp 32, lane 32, vector 4; v0 in shared memory; v0 by bulk "
       "copy; 33 rows ahead brought nearer");
   CHECK(
-      rows("f32[4096, 131072]") ==
-      "shared rows: i0: grid; i1: cluster 8, loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; "
-      "v0 by bulk copy; 12 rows ahead brought nearer");
+      rows("bf16[4096, 131072]") ==
+      "shared rows: i0: grid; i1: cluster 4, loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; "
+      "v0 by bulk copy; 24 rows ahead brought nearer");
   // Few rows go to more blocks than they need.
   CHECK(rows("f32[8, 65536]").find("cluster 16") != std::string::npos);
   CHECK(rows("f32[8192, 65536]").find("cluster 4") != std::string::npos);
-  // A row of 2^19 fits the largest cluster only if its blocks take all that there is; 2^20 does not.
-  CHECK(rows("f32[M, 524288]").find("cluster 16") != std::string::npos);
-  CHECK(rows("bf16[M, 1048576]").starts_with("shared rows"));
-  CHECK(rows("f32[M, 1048576]").starts_with("team rows: i0: grid; i1: loop, loop 4"));
+  // Longer rows are in pieces that blocks take as they start, of whole steps of their threads if that costs
+  // few more; 2^20 elements fit only if the blocks take all that there is, 2^21 do not.
+  CHECK(rows("f32[4096, 131072]") ==
+        "shared rows: i0: grid; i1: grid 8, loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; "
+        "v0 by bulk copy; 12 rows ahead brought nearer");
+  // Clusters of 8 are as good where threads load weights, or the row itself.
+  CHECK(scaled_rows("f32[4096, 131072]", "f32[131072]").find("cluster 8") != std::string::npos);
+  CHECK(rows("f32[4096, 100001]").find("cluster 8") != std::string::npos);
+  CHECK(scaled_rows("f32[512, 262144]", "f32[262144]").find("grid 16") != std::string::npos);
+  const std::string pieces = rows("f32[M, 262144]");
+  CHECK(pieces ==
+        "shared rows: i0: grid; i1: grid 16, loop, loop 1, warp 16, lane 32, vector 4; v0 in shared memory; "
+        "v0 by bulk copy");
+  CHECK(rows("f32[M, 200000]").find("i1: grid 11, loop") != std::string::npos);
+  CHECK(rows("f32[M, 524288]").find("i1: grid 32, loop") != std::string::npos);
+  CHECK(rows("bf16[M, 1048576]").find("i1: grid 32, loop") != std::string::npos);
+  CHECK(rows("f32[M, 1048576]").find("i1: grid 19, loop") != std::string::npos);
+  CHECK(rows("f32[M, 2097152]").starts_with("team rows: i0: grid; i1: loop, loop 4"));
+  CHECK(rows("f32[M, 131072]", Target::cuda("sm_80")).find("i1: grid 8, loop") != std::string::npos);
+  // One long row keeps all processors busy only where each fold is shared by all.
+  CHECK(rows("f32[1, 1048576]").starts_with("team rows"));
+  CHECK(rows("f32[4, 1048576]").find("i1: grid 19, loop") != std::string::npos);
   // No bulk copies: an odd length, an odd stride, an older device.
   for (const std::string& text : {rows("f32[M, 16381]"), rows("f32[M, 16384]", Target::cuda("sm_80")),
                                   scheduled(h100, "%x: f32[64, 16384])", norm, {{16386, 1}})}) {

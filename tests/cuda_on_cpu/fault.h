@@ -16,9 +16,9 @@ enum class Fault : std::uint8_t {
   in_flight,        // memory is touched, or a block ends, before a bulk copy has come
   absent_block,     // a store into a block that may not have started, or may have ended
   divergence,       // threads that must meet at one barrier or shuffle do not
-  deadlock,         // a thread waits for a copy that nothing starts
+  deadlock,         // a thread waits for a copy that nothing starts, or a message that no block sends
   absent_lane,      // a shuffle reads from a lane that has left, or that the block does not have
-  counter,          // a counter of arrivals that does not end at 0, or that blocks use in different ways
+  counter,          // a counter or message that does not end at 0, or that blocks use in different ways
   undefined,        // undefined behaviour of C++, such as an overflow of a signed index
   depends_on_order  // another order of the threads gives other results
 };

@@ -78,7 +78,7 @@ TEST_CASE("counters that the next launch finds other than 0, and blocks that dis
   check_fault(found_in(with(body, "arrive_last(counters, 8); arrive_last(counters, 8);"), {256, 8, 32}),
               Fault::counter, "a second time");
   check_fault(found_in(with(body, "if (t == 0) counters[0] = 0;"), {256, 8, 32}), Fault::counter,
-              "touches counters, which only arrive_last() may");
+              "touches counters, which only arrive_last() and messages may");
   check_fault(found_in(with(body, "arrive_last((uint32*)out0, 8);"), {256, 8, 32}), Fault::counter,
               "no counter");
   check_fault(found_in(with(body, "if (t < 16)\n arrive_last(counters, 8);"), {256, 8, 32}),

@@ -12,7 +12,7 @@ namespace sinter::testing::cuda_on_cpu {
 
 class Fibers {
  public:
-  static constexpr int most = 16 * 1024;
+  static constexpr int most = 32 * 1024;
   // No power of two, so that the same places of all stacks do not share sets of the processor's caches.
   static constexpr std::size_t stack_bytes = (64 << 10) + 832;
 

@@ -41,6 +41,10 @@ struct Hooks {
   void (*bulk_load)(void* to, const void* from, std::uint32_t bytes, const void* barrier, int line);
   void (*bulk_wait)(const void* barrier, std::uint32_t parity, int line);
   void (*bulk_prefetch)(const void* from, std::uint32_t bytes, int line);
+  std::uint32_t (*take_ticket)(std::uint32_t* counter, std::uint32_t count, int line);
+  void (*send)(std::uint64_t* words, const std::uint32_t* halves, int n, int line);
+  void (*receive)(const std::uint64_t* words, std::uint32_t* halves, int n, int line);
+  void (*clear_received)(std::uint64_t* words, int n, std::uint32_t* readers, std::uint32_t count, int line);
 };
 
 }  // namespace sinter::testing::cuda_on_cpu

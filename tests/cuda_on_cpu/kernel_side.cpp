@@ -82,6 +82,19 @@ void simulated_bulk_wait(const void* barrier, std::uint32_t parity, int line) {
 void simulated_bulk_prefetch(const void* from, std::uint32_t bytes, int line) {
   hooks.bulk_prefetch(from, bytes, line);
 }
+std::uint32_t simulated_take_ticket(std::uint32_t* counter, std::uint32_t count, int line) {
+  return hooks.take_ticket(counter, count, line);
+}
+void simulated_send(std::uint64_t* words, const std::uint32_t* halves, int n, int line) {
+  hooks.send(words, halves, n, line);
+}
+void simulated_receive(const std::uint64_t* words, std::uint32_t* halves, int n, int line) {
+  hooks.receive(words, halves, n, line);
+}
+void simulated_clear_received(std::uint64_t* words, int n, std::uint32_t* readers, std::uint32_t count,
+                              int line) {
+  hooks.clear_received(words, n, readers, count, line);
+}
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

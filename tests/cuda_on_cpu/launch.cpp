@@ -70,9 +70,11 @@ void run_blocks(const Launch& launch, const std::vector<std::int64_t>& blocks, O
                 std::uint64_t seed) {
   SINTER_ASSERT(launch.block_threads >= 1 && launch.block_threads <= most_block_threads,
                 "{}: {} threads in a block", launch.kernel->name(), launch.block_threads);
-  SINTER_ASSERT(
-      launch.cluster >= 1 && launch.cluster <= most_cluster_blocks && launch.blocks % launch.cluster == 0,
-      "{}: {} blocks in clusters of {}", launch.kernel->name(), launch.blocks, launch.cluster);
+  const int at_once = launch.blocks_at_once();
+  SINTER_ASSERT(at_once >= 1 && at_once * launch.block_threads <= most_threads_at_once &&
+                    launch.blocks % at_once == 0 && std::min(launch.cluster, launch.together) == 1,
+                "{}: {} blocks of {} threads in clusters of {}, {} at a time", launch.kernel->name(),
+                launch.blocks, launch.block_threads, launch.cluster, launch.together);
   static std::mutex one_at_a_time;
   const std::scoped_lock lock(one_at_a_time);
   std::vector<Region> regions = launch.buffers;
@@ -81,11 +83,10 @@ void run_blocks(const Launch& launch, const std::vector<std::int64_t>& blocks, O
   regions.push_back({"the dynamic shared memory", Kind::shared, dynamic.data(), launch.shared_bytes, 1});
   auto* const params = const_cast<std::byte*>(launch.params.data());  // read only
   regions.push_back({"the parameters", Kind::input, params, std::ssize(launch.params), 1});
-  Memory memory(std::move(regions), launch.cluster);
+  Memory memory(std::move(regions), at_once);
   std::vector<std::int64_t> clusters;
   for (std::int64_t block : blocks)
-    if (clusters.empty() || clusters.back() != block / launch.cluster)
-      clusters.push_back(block / launch.cluster);
+    if (clusters.empty() || clusters.back() != block / at_once) clusters.push_back(block / at_once);
   std::mt19937_64 random(seed);
   arrange(clusters, order, random);
   Runner runner(launch, memory, dynamic.data(), order, seed);

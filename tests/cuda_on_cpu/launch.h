@@ -1,6 +1,7 @@
 // Running a launch: its blocks, cluster by cluster, in several orders that must agree.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@ namespace sinter::testing::cuda_on_cpu {
 
 enum class Order : std::uint8_t { forward, reverse, random };
 
-inline constexpr int most_block_threads = 1024, most_cluster_blocks = 16;
+inline constexpr int most_block_threads = 1024, most_threads_at_once = 32 * 1024;
 
 struct Launch {
   const Kernel* kernel = nullptr;
@@ -22,10 +23,13 @@ struct Launch {
   std::vector<Region> buffers;    // of global memory
   int cluster = 1;                // blocks that run at the same time; divides their number
   std::int64_t shared_bytes = 0;  // of dynamic shared memory
+  int together = 1;  // the like of blocks that are no cluster, and wait for each other's messages
+
+  int blocks_at_once() const { return std::max(cluster, together); }
 };
 
-/// Runs the clusters of these blocks in the order; throws KernelFault at the first fault. One at a time in a
-/// process. Blocks are given in ascending order.
+/// Runs the clusters of these blocks, or those that wait for each other, in the order; throws KernelFault at
+/// the first fault. One at a time in a process. Blocks are given in ascending order.
 void run_blocks(const Launch& launch, const std::vector<std::int64_t>& blocks, Order order,
                 std::uint64_t seed = 0);
 

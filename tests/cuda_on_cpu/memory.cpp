@@ -131,7 +131,8 @@ std::optional<MemoryFault> Memory::access_in(int rank, const std::byte* at, std:
     return MemoryFault{Fault::read_only, fmt::format("writes to {}, which it may only read", region.name)};
   }
   if (region.kind == Region::Kind::counters)
-    return MemoryFault{Fault::counter, fmt::format("touches {}, which only arrive_last() may", region.name)};
+    return MemoryFault{Fault::counter,
+                       fmt::format("touches {}, which only arrive_last() and messages may", region.name)};
   const bool shared = region.kind == Region::Kind::shared;
   const auto now = order.clocks.now(who.number);
   const auto warp = static_cast<std::uint16_t>(who.number / Clocks::warp);

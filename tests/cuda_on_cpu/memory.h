@@ -26,7 +26,7 @@ struct Region {
     input,
     output,
     scratch,   // global memory that holds nothing before and after the launch
-    counters,  // zeros before and after the launch; only arrive_last() touches them
+    counters,  // zeros before and after the launch; only arrive_last() and messages touch them
     shared     // of each block of a cluster
   };
   std::string name;

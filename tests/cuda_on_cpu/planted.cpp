@@ -48,7 +48,8 @@ Planted::Planted(const std::string& body, const Shape& shape)
       shape.threads,
       {{"in0", Kind::input, in_.data(), shape.n * 4, 4}, {"out0", Kind::output, out_.data(), shape.n * 4, 4}},
       shape.cluster,
-      shape.shared_bytes};
+      shape.shared_bytes,
+      shape.together};
   // A launch with counters runs whole, or not at all.
   if (body.find("part") != body.npos)
     launch_.buffers.push_back({"part", Kind::scratch, part_.data(), shape.n * 4, 4});

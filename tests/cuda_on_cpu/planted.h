@@ -16,6 +16,7 @@ struct Shape {
   int cluster = 1;
   std::int64_t shared_bytes = 0;
   std::string index = "int32";
+  int together = 1;
 };
 
 /// The launch of a kernel "planted" with this body. It has in0 and out0 of n floats, in0 of 0, 1, 2, ...;

@@ -149,6 +149,7 @@ class Run {
     launch.block_threads = first.schedule.block_threads;
     launch.cluster = first.cluster;
     launch.shared_bytes = first.shared_bytes;
+    launch.together = first.together;
     run_launch(launch);
   }
 

@@ -27,19 +27,19 @@ Runner::Runner(const Launch& launch, Memory& memory, std::byte* dynamic_shared, 
       memory_(memory),
       dynamic_shared_(dynamic_shared),
       random_(seed),
-      threads_(static_cast<std::size_t>(launch.cluster * launch.block_threads)),
-      blocks_(static_cast<std::size_t>(launch.cluster)),
+      threads_(static_cast<std::size_t>(launch.blocks_at_once() * launch.block_threads)),
+      blocks_(static_cast<std::size_t>(launch.blocks_at_once())),
       shared_(launch.kernel->shared_arrays()),
       indices_(launch.kernel->connect(hooks())),
       body_([this] { launch_.kernel->run_thread(launch_.params.data()); }),
-      clocks_(launch.cluster, launch.block_threads) {
+      clocks_(launch.blocks_at_once(), launch.block_threads) {
   *indices_.block_size = {static_cast<unsigned>(launch.block_threads), 1, 1};
   *indices_.grid_size = {static_cast<unsigned>(launch.blocks), 1, 1};
   shared_.push_back({"", Region::Kind::shared, dynamic_shared, launch.shared_bytes, 1});
   std::int64_t bytes = 0;
   for (const Region& r : shared_) bytes += r.bytes;
-  for (Block& b : blocks_) b.shared.resize(static_cast<std::size_t>(launch.cluster > 1 ? bytes : 0));
-  ranks_ = numbers_below(launch.cluster);
+  for (Block& b : blocks_) b.shared.resize(static_cast<std::size_t>(launch.blocks_at_once() > 1 ? bytes : 0));
+  ranks_ = numbers_below(launch.blocks_at_once());
   warps_ = numbers_below((launch.block_threads + warp - 1) / warp);
   lanes_ = numbers_below(warp);
   arrange(ranks_, order, random_);
@@ -48,7 +48,7 @@ Runner::Runner(const Launch& launch, Memory& memory, std::byte* dynamic_shared, 
 }
 
 void Runner::run_cluster(std::int64_t number) {
-  first_block_ = number * launch_.cluster;
+  first_block_ = number * launch_.blocks_at_once();
   memory_.start_cluster();
   clocks_.start();
   arrived_ = 0;
@@ -119,12 +119,14 @@ bool Runner::meet_in_block(int rank) {
     const Thread& t = thread(i);
     together = together && t.state == first.state && t.line == first.line && t.place == first.place &&
                t.number == first.number;
-    for_others = for_others || t.state == State::at_cluster_wait;
+    for_others = for_others || t.state == State::at_cluster_wait || t.state == State::at_message;
   }
   if (together && first.state == State::at_block_barrier) {
     clocks_.sync_block(rank);
   } else if (together && first.state == State::at_counter) {
     meet_at_counter(rank);
+  } else if (together && first.state == State::at_ticket) {
+    meet_at_ticket(rank);
   } else {
     if (!for_others) report_stuck();
     return false;
@@ -144,6 +146,29 @@ void Runner::meet_at_counter(int rank) {
   ++block_at(rank).arrivals;
   clocks_.sync_block(rank);
   for (int i = 0; i < launch_.block_threads; ++i) thread(first_of(rank) + i).is_last = is_last;
+}
+
+void Runner::meet_at_ticket(int rank) {
+  const Thread& t = thread(first_of(rank));
+  auto* const counter = static_cast<std::uint32_t*>(const_cast<void*>(t.place));
+  clocks_.sync_block(rank);
+  const std::uint32_t ticket = *counter, count = t.number;
+  if (ticket >= count)
+    report({Fault::counter, first_of(rank), fmt::format("takes ticket {} of {}", ticket, count),
+            static_cast<unsigned>(t.line)});
+  *counter = ticket + 1 == count ? 0 : ticket + 1;
+  for (int i = 0; i < launch_.block_threads; ++i) thread(first_of(rank) + i).ticket = ticket;
+}
+
+/// Whether the messages that lanes wait for were sent.
+bool Runner::have_come(int begin, int end) const {
+  for (int i = begin; i < end; ++i) {
+    const Thread& t = threads_[static_cast<std::size_t>(i)];
+    if (t.state == State::ended) continue;
+    const auto* const words = static_cast<const std::uint64_t*>(t.place);
+    if (std::any_of(words, words + t.number, [](std::uint64_t w) { return w >> 32 == 0; })) return false;
+  }
+  return true;
 }
 
 /// Until all lanes have ended, or wait for more than each other. Whether any has run.
@@ -172,7 +197,8 @@ bool Runner::meet_in_warp(int rank, int w) {
   for (int i = begin; i < end; ++i) {
     const Thread& t = thread(i);
     if (t.state == State::ended) continue;
-    with_block = with_block && (t.state == State::at_block_barrier || t.state == State::at_counter);
+    with_block = with_block && (t.state == State::at_block_barrier || t.state == State::at_counter ||
+                                t.state == State::at_ticket);
     if (!first) first = &t;
     together = together && t.state == first->state && t.line == first->line && t.shuffle == first->shuffle;
     if (t.state == State::at_copy_wait)
@@ -185,6 +211,7 @@ bool Runner::meet_in_warp(int rank, int w) {
   if (first->state == State::at_cluster_arrival) arrive_at_cluster(rank, w);
   if (first->state == State::at_cluster_wait && !wait_for_cluster(rank, w)) return false;
   if (first->state == State::at_copy_wait && !wait_for_copy(rank, w)) return false;
+  if (first->state == State::at_message && !have_come(begin, end)) return false;
   for (int i = begin; i < end; ++i)
     if (thread(i).state != State::ended) thread(i).state = State::ready;
   return true;
@@ -256,7 +283,7 @@ bool Runner::wait_for_copy(int rank, int w) {
 
 /// Whether each block has stayed for what others have stored into it.
 void Runner::check_end() {
-  for (int rank = 0; rank < launch_.cluster; ++rank)
+  for (int rank = 0; rank < launch_.blocks_at_once(); ++rank)
     for (const auto& [warp_of_store, store] : block_at(rank).stored)
       if (!clocks_.block_knows(rank, store.number, store.time))
         report(
@@ -283,6 +310,8 @@ std::string Runner::state_of(const Thread& t) const {
   if (t.state == State::ended) return "have ended";
   if (t.state == State::at_block_barrier) return "wait for the block at " + place;
   if (t.state == State::at_counter) return "arrive at a counter, " + place;
+  if (t.state == State::at_ticket) return "take a ticket, " + place;
+  if (t.state == State::at_message) return "wait for a message at " + place;
   if (t.state == State::at_warp_barrier) return "wait for the warp at " + place;
   if (t.state == State::at_cluster_arrival) return "arrive for the cluster at " + place;
   if (t.state == State::at_cluster_wait) return "wait for the cluster at " + place;
@@ -318,10 +347,15 @@ void Runner::report_stuck() {
     if (threads_[i].state == State::at_copy_wait)
       report({Fault::deadlock, static_cast<int>(i), "waits for a bulk copy that nothing starts",
               static_cast<unsigned>(threads_[i].line)});
-  if (launch_.cluster == 1) report_divergence(0, launch_.block_threads);
+  for (std::size_t i = 0; i < threads_.size(); ++i)
+    if (threads_[i].state == State::at_message)
+      report({Fault::deadlock, static_cast<int>(i),
+              "waits for a message that no block sends that has started",
+              static_cast<unsigned>(threads_[i].line)});
+  if (launch_.blocks_at_once() == 1) report_divergence(0, launch_.block_threads);
   fibers().reset();
   std::string text;
-  for (int rank = 0; rank < launch_.cluster; ++rank)
+  for (int rank = 0; rank < launch_.blocks_at_once(); ++rank)
     text += fmt::format("\n  block {}:{}", first_block_ + rank,
                         states_of(first_of(rank), first_of(rank) + launch_.block_threads));
   throw KernelFault(Fault::divergence, fmt::format("{}, block {}: threads that must meet do not{}",

@@ -1,11 +1,13 @@
-// The threads of a cluster of blocks, each a fiber. One runs until it waits for others; then it is another's
-// turn. A warp goes as far as it can before the next, and a block before the next block of its cluster.
+// The threads of a cluster of blocks, or of blocks that wait for each other's messages, each a fiber. One
+// runs until it waits for others; then it is another's turn. A warp goes as far as it can before the next,
+// and a block before the next block of its cluster.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,8 @@ class Runner {
     ready,
     at_block_barrier,
     at_counter,
+    at_ticket,
+    at_message,
     at_warp_barrier,
     at_shuffle,
     at_cluster_arrival,
@@ -53,8 +57,9 @@ class Runner {
     Shuffle shuffle{};
     int by = 0;
     std::byte value[16];
-    const void* place = nullptr;  // the counter or the barrier
-    std::uint32_t number = 0;     // of arrivals, or the parity
+    const void* place = nullptr;  // the counter, the barrier or the message
+    std::uint32_t number = 0;     // of arrivals, tickets or words, or the parity
+    std::uint32_t ticket = 0;
     bool is_last = false;
     std::uint32_t waits = 0;   // for the cluster, that are over
     bool has_arrived = false;  // for the next
@@ -101,6 +106,8 @@ class Runner {
   bool wait_for_cluster(int rank, int w);
   bool wait_for_copy(int rank, int w);
   void meet_at_counter(int rank);
+  void meet_at_ticket(int rank);
+  bool have_come(int begin, int end) const;
   void check_end();
 
   // What the kernel calls, on the stack of a fiber.
@@ -109,6 +116,11 @@ class Runner {
   void shuffle(Shuffle kind, void* value, int bytes, int by, int line);
   void access(const void* at, std::size_t bytes, bool write, bool aligned, const void* caller);
   bool arrive_last(std::uint32_t* counter, std::uint32_t count, int line);
+  std::uint32_t take_ticket(std::uint32_t* counter, std::uint32_t count, int line);
+  void send(std::uint64_t* words, const std::uint32_t* halves, int n, int line);
+  void receive(const std::uint64_t* words, std::uint32_t* halves, int n, int line);
+  void clear_received(std::uint64_t* words, int n, std::uint32_t* readers, std::uint32_t count, int line);
+  void check_counter(const void* at, std::size_t bytes, std::size_t alignment, const char* what, int line);
   void store_to_block(void* mine, int rank, const void* value, std::size_t bytes, int line);
   void init_copy(const void* barrier, int line);
   void load_copy(std::byte* to, const std::byte* from, std::uint32_t bytes, const void* barrier, int line);
@@ -141,6 +153,7 @@ class Runner {
   const std::function<void()> body_;
   Clocks clocks_;
   Arrivals arrivals_;
+  std::set<std::pair<const void*, std::int64_t>> has_read_;  // the counter of readers, and the block
   std::int64_t first_block_ = 0;
   int in_place_ = 0;  // whose shared memory is where the kernel looks for it
   int current_ = 0;

@@ -1,6 +1,7 @@
 // What a kernel calls, on the stack of the thread that calls it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/cuda_on_cpu/fiber.h"
@@ -60,6 +61,18 @@ Hooks Runner::hooks() {
   h.bulk_prefetch = [](const void* from, std::uint32_t bytes, int line) {
     active->prefetch(static_cast<const std::byte*>(from), bytes, line);
   };
+  h.take_ticket = [](std::uint32_t* counter, std::uint32_t count, int line) {
+    return active->take_ticket(counter, count, line);
+  };
+  h.send = [](std::uint64_t* words, const std::uint32_t* halves, int n, int line) {
+    active->send(words, halves, n, line);
+  };
+  h.receive = [](const std::uint64_t* words, std::uint32_t* halves, int n, int line) {
+    active->receive(words, halves, n, line);
+  };
+  h.clear_received = [](std::uint64_t* words, int n, std::uint32_t* readers, std::uint32_t count, int line) {
+    active->clear_received(words, n, readers, count, line);
+  };
   return h;
 }
 
@@ -100,14 +113,53 @@ void Runner::access(const void* at, std::size_t bytes, bool write, bool aligned,
   if (!unwritten_) unwritten_ = std::move(found);
 }
 
+void Runner::check_counter(const void* at, std::size_t bytes, std::size_t alignment, const char* what,
+                           int line) {
+  const Region* region = memory_.region(static_cast<const std::byte*>(at), bytes);
+  if (!region || region->kind != Region::Kind::counters) stop(Fault::counter, what, line);
+  if (reinterpret_cast<std::uintptr_t>(at) % alignment != 0)
+    stop(Fault::misaligned, misalignment(at, alignment), line);
+}
+
 bool Runner::arrive_last(std::uint32_t* counter, std::uint32_t count, int line) {
-  const Region* region = memory_.region(reinterpret_cast<const std::byte*>(counter), sizeof *counter);
-  if (!region || region->kind != Region::Kind::counters)
-    stop(Fault::counter, "arrives at what is no counter", line);
-  if (reinterpret_cast<std::uintptr_t>(counter) % sizeof *counter != 0)
-    stop(Fault::misaligned, misalignment(counter, sizeof *counter), line);
+  check_counter(counter, sizeof *counter, sizeof *counter, "arrives at what is no counter", line);
   wait(State::at_counter, line, counter, count);
   return thread(current_).is_last;
+}
+
+std::uint32_t Runner::take_ticket(std::uint32_t* counter, std::uint32_t count, int line) {
+  check_counter(counter, sizeof *counter, sizeof *counter, "takes a ticket from what is no counter", line);
+  wait(State::at_ticket, line, counter, count);
+  return thread(current_).ticket;
+}
+
+void Runner::send(std::uint64_t* words, const std::uint32_t* halves, int n, int line) {
+  check_counter(words, static_cast<std::size_t>(n) * sizeof *words, sizeof *words,
+                "sends a message to what is not for any", line);
+  for (int i = 0; i < n; ++i) {
+    if (words[i] != 0) stop(Fault::counter, "sends a message where another was not cleared", line);
+    words[i] = std::uint64_t{1} << 32 | halves[i];
+  }
+}
+
+void Runner::receive(const std::uint64_t* words, std::uint32_t* halves, int n, int line) {
+  check_counter(words, static_cast<std::size_t>(n) * sizeof *words, sizeof *words,
+                "waits for a message where none can be", line);
+  wait(State::at_message, line, words, static_cast<std::uint32_t>(n));
+  for (int i = 0; i < n; ++i) halves[i] = static_cast<std::uint32_t>(words[i]);
+}
+
+void Runner::clear_received(std::uint64_t* words, int n, std::uint32_t* readers, std::uint32_t count,
+                            int line) {
+  check_counter(words, static_cast<std::size_t>(n) * sizeof *words, sizeof *words,
+                "clears what is no message", line);
+  check_counter(readers, sizeof *readers, sizeof *readers, "counts readers in what is no counter", line);
+  if (!has_read_.insert({readers, accessor().block}).second)
+    stop(Fault::counter, "has received a message a second time", line);
+  if (*readers >= count) stop(Fault::counter, fmt::format("is reader {} of {}", *readers + 1, count), line);
+  if (++*readers < count) return;
+  *readers = 0;
+  std::fill_n(words, n, std::uint64_t{0});
 }
 
 void Runner::store_to_block(void* mine, int rank, const void* value, std::size_t bytes, int line) {

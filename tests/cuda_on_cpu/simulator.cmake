@@ -35,6 +35,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   cuda_on_cpu/dtypes_test.cpp
   cuda_on_cpu/faults_test.cpp
   cuda_on_cpu/faults_between_blocks_test.cpp
+  cuda_on_cpu/messages_test.cpp
   cuda_on_cpu/places_test.cpp
   cuda_on_cpu/planted.cpp
   cuda_on_cpu/random_programs_test.cpp

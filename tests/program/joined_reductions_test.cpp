@@ -248,10 +248,18 @@ TEST_CASE("means and squared distances from them over rows of every length") {
     }
 }
 
+TEST_CASE("means and squared distances from them over rows that many blocks share") {
+  for (std::int64_t cols : {131072, 150001}) {
+    INFO(cols << " columns");
+    CHECK(off_bounds(deviations_of(2, cols, "f32", ", %y"), {numbers(2, cols, 5)}, Numerics::standard) == "");
+  }
+}
+
 TEST_CASE("the variance of large numbers that differ little is right") {
   // What joins has sums of small numbers; others have a mean that is rounded.
   const bool on_gpu = program_runner().target.backend == codegen::Backend::cuda;
-  for (const auto& [cols, error] : {std::pair{5000, 1e-3}, {40001, on_gpu ? 1e-5 : 1e-3}}) {
+  for (const auto& [cols, error] :
+       {std::pair{5000, 1e-3}, {40001, on_gpu ? 1e-5 : 1e-3}, {140000, on_gpu ? 1e-5 : 1e-3}}) {
     ir::Array x = numbers(1, cols, 0.01);
     for (std::int64_t i = 0; i < x.elements(); ++i)
       x.set(i, ir::Scalar::from_real(f32, 1e4 + static_cast<double>(x.at(i).real())));

@@ -84,6 +84,14 @@ TEST_CASE("the longest rows that a cluster holds, and longer ones") {
   }
 }
 
+TEST_CASE("rows whose pieces blocks take as they start") {
+  check(of_floats, f32, 3, 150001);
+  check(of_floats, f32, 2, 163840);
+  check(of_floats, DType::f64, 2, 81920);
+  check(of_any, DType::int64, 2, 80000);
+  check(std::span(of_any).first(2), bf16, 2, 300001);
+}
+
 TEST_CASE("numbers that one of their row divides are rounded right, large, small and none") {
   const double divisors[] = {3, 1, 0x1.fffffep60, 0x1.fffffep59, 0x1p90, 0.7, 0x1p-130, INFINITY, 1.7};
   const double special[] = {0.0, -0.0, -INFINITY, 0x1p-149, -0x1.8p-130, 0x1p-61, 0x1.fffffep-60, -0x1p126};

@@ -109,7 +109,8 @@ TEST_CASE("more threads than a kernel's registers allow are refused before the d
                     ContainsSubstring("kernel takes_few: is launched with 2048 threads a block"));
 }
 
-TEST_CASE("shared memory and clusters that a GPU has no room for are refused before the driver does it") {
+TEST_CASE(
+    "shared memory, clusters and waiting blocks that a GPU has no room for are refused before it runs them") {
   runtime::Device& gpu = need_gpu();
   const auto kernel = loaded(gpu, "takes_few", "*to = 7;");
   KernelLaunch large;
@@ -124,6 +125,11 @@ TEST_CASE("shared memory and clusters that a GPU has no room for are refused bef
   wide.units = wide.cluster = 64;
   CHECK_THROWS_WITH(gpu.check_kernel(wide, *kernel),
                     ContainsSubstring("kernel takes_few: is launched in clusters of 64 blocks"));
+  KernelLaunch waiting = wide;
+  waiting.cluster = 1;
+  waiting.units = waiting.together = 1 << 20;
+  CHECK_THROWS_WITH(gpu.check_kernel(waiting, *kernel),
+                    ContainsSubstring("kernel takes_few: 1048576 of its blocks wait for each other, and"));
 }
 
 TEST_CASE("a child made by fork() after CUDA was used is told so") {

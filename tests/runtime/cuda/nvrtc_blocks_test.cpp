@@ -64,6 +64,23 @@ constexpr const char* cluster = R"(
   p.x[blockIdx.x * 256 + t] = got[t % 8];
 )";
 
+constexpr const char* messages = R"(
+  uint64* const words = (uint64*)p.counter;
+  const int piece = (int)take_ticket(p.counter + 64, gridDim.x);
+  const vec<f32, 4> a = load_vec<4, 4>(p.a + (piece * 256 + t) * 4);
+  __shared__ f64 got[32];
+  if (t < 32) {
+    uint32 halves[2];
+    to_halves((f64)a.at[0], halves);
+    if (t == 0) send(words + piece % 32 * 2, halves);
+    receive(words + t * 2, halves);
+    from_halves(halves, got[t]);
+  }
+  sync_block();
+  if (t == 0) clear_received(words, 64, p.counter + 65, 32);
+  p.x[piece * 256 + t] = (f32)got[t % 32] + a.at[3];
+)";
+
 struct Compiled {
   runtime::CudaCode code;
   std::vector<std::string> accesses;
@@ -118,5 +135,16 @@ TEST_CASE("clusters and bulk copies compile for every architecture from sm_90 on
           "barrier.cluster.wait", "st.shared::cluster.u32", "cp.async.bulk.prefetch.L2"})
       CHECK(has(made, text));
     CHECK(has(made, "ld.shared.f32"));  // not by addresses that could be of any memory
+  }
+}
+
+TEST_CASE("blocks that wait for each other's messages compile for every architecture") {
+  if (!nvrtc().usable()) SINTER_SKIP("no NVRTC: " + nvrtc().reason());
+  for (const int number : nvrtc().architectures()) {
+    INFO(number);
+    const Compiled made = compile(messages, fmt::format("sm_{}", number));
+    for (const char* text : {"atom.relaxed.gpu.global.inc.u32", "st.relaxed.gpu.global.u64",
+                             "ld.relaxed.gpu.global.u64", "nanosleep.u32"})
+      CHECK(has(made, text));
   }
 }
