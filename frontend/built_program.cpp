@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "frontend/build.h"
 #include "frontend/graph_key.h"
 #include "frontend/random.h"
 #include "frontend/signature.h"
@@ -85,7 +86,7 @@ BuiltProgram::BuiltProgram(Captured captured, std::span<const Argument> argument
     var_signatures_.push_back(slot.kind == SlotKind::var ? signature_of(slot.bound) : "");
     if (slot.kind == SlotKind::var) slot.bound = {};  // it need not live on
   }
-  program_ = runtime::Program::build(std::move(captured.graph), std::move(options));
+  program_ = build(std::move(captured.graph), std::move(options));
 }
 
 bool BuiltProgram::vars_fit() const {

@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "frontend/build.h"
 #include "frontend/built_program.h"
 #include "frontend/output_file.h"
 #include "frontend/signature.h"
@@ -147,7 +148,7 @@ Program CompiledCore::lower(const Body& body, std::span<const Argument> argument
   runtime::ProgramOptions options;
   options.numerics = chosen_numerics(impl_->options);
   options.target = parse_target(target);
-  return Program(runtime::Program::build(impl_->capture_alone(body, arguments).graph, std::move(options)));
+  return Program(frontend::build(impl_->capture_alone(body, arguments).graph, std::move(options)));
 }
 
 std::vector<Program> CompiledCore::programs() const {

@@ -100,8 +100,18 @@ Tensor arange(std::int64_t start, std::int64_t stop, std::int64_t step, DType dt
       fail<DTypeError>(
           "arange: counts in whole numbers or floats, not in bool; compare the result with something");
   });
-  const std::int64_t distance = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
-  const ir::Shape lengths{distance > 0 ? (distance - 1) / stride + 1 : 0};
+  const bool up = step > 0;
+  const auto low = static_cast<std::uint64_t>(up ? start : stop),
+             high = static_cast<std::uint64_t>(up ? stop : start);
+  const std::uint64_t stride = up ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+  const std::uint64_t count = (up ? start < stop : stop < start) ? (high - low - 1) / stride + 1 : 0;
+  if (count > std::numeric_limits<std::int64_t>::max())
+    frontend::with_location(where, [&] {
+      fail<ShapeError>("arange: from {} to {} by {} are {} elements, more than any memory", start, stop, step,
+                       count);
+    });
+  const ir::Shape lengths =
+      frontend::checked_shape("arange", {static_cast<std::int64_t>(count)}, dtype, where);
   return frontend::generated(dtype, lengths, [=](ir::Graph& g) {
     const frontend::Arithmetic f{g, where};
     ir::Value x = ir::iota(g, lengths, 0, DType::int64, where);
@@ -145,6 +155,18 @@ void check_strides(const void* data, const Shape& shape, const Shape& strides, D
     fail<ShapeError>("from_device: {} strides for the {} axes of [{}]", strides.size(), shape.size(),
                      fmt::join(shape, ", "));
   const std::int64_t elements = frontend::checked_elements("from_device", shape, dtype);
+  std::int64_t reach = 0;  // bytes, over all axes
+  bool fits = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::int64_t along = 0;
+    fits = fits && strides[i] != std::numeric_limits<std::int64_t>::min() &&
+           !__builtin_mul_overflow(std::abs(strides[i]), std::max<std::int64_t>(shape[i] - 1, 0), &along) &&
+           !__builtin_mul_overflow(along, std::int64_t{size_of(dtype)}, &along) &&
+           !__builtin_add_overflow(reach, along, &reach);
+  }
+  if (!fits)
+    fail<ShapeError>("from_device: the strides [{}] of [{}] reach over more than 2^63 bytes",
+                     fmt::join(strides, ", "), fmt::join(shape, ", "));
   if (data == nullptr && elements != 0) fail<ValueError>("from_device: the address is null");
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(dtype)) != 0)
     fail<ValueError>("from_device: the address {} is not a multiple of the {} bytes of {}", fmt::ptr(data),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/errors.h"
 #include "frontend/tensor_impl.h"
 #include "ir/base/check.h"
 #include "sinter/create.h"
@@ -70,22 +71,25 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
   return &exported.release()->managed;
 }
 
-Tensor from_dlpack(DLManagedTensor* managed) {
-  if (!managed) fail<ValueError>("from_dlpack: the DLManagedTensor is null");
+Tensor from_dlpack(DLManagedTensor* managed, std::source_location where) {
+  const auto [device, dtype] = frontend::with_location(where, [&] {
+    if (!managed) fail<ValueError>("from_dlpack: the DLManagedTensor is null");
+    const DLDataType& type = managed->dl_tensor.dtype;
+    const std::optional<DType> ours = our_type(type);
+    if (!ours)
+      fail<DTypeError>("from_dlpack: type code {} with {} bits and {} lanes has no counterpart",
+                       int{type.code}, int{type.bits}, int{type.lanes});
+    return std::pair(device_of(managed->dl_tensor.device), *ours);
+  });
   const DLTensor& dl = managed->dl_tensor;
-  const Device device = device_of(dl.device);
-  const std::optional<DType> dtype = our_type(dl.dtype);
-  if (!dtype)
-    fail<DTypeError>("from_dlpack: type code {} with {} bits and {} lanes has no counterpart",
-                     int{dl.dtype.code}, int{dl.dtype.bits}, int{dl.dtype.lanes});
   const Shape shape(dl.shape, dl.shape + dl.ndim);
   const Shape strides = dl.strides ? Shape(dl.strides, dl.strides + dl.ndim) : frontend::row_major(shape);
   return from_device(
-      static_cast<std::byte*>(dl.data) + dl.byte_offset, shape, strides, *dtype,
+      static_cast<std::byte*>(dl.data) + dl.byte_offset, shape, strides, dtype,
       [managed](void*) {
         if (managed->deleter) managed->deleter(managed);
       },
-      device);
+      device, where);
 }
 
 }  // namespace sinter

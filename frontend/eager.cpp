@@ -6,6 +6,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "frontend/build.h"
 #include "frontend/device_of.h"
 #include "frontend/graph_key.h"
 #include "frontend/signature.h"
@@ -63,7 +64,7 @@ std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,
   options.target = device.target();
   options.ordinal = device.id().ordinal;
   for (const runtime::TensorView& view : inputs) options.layouts.push_back(layout_of(view));
-  auto program = runtime::Program::build(std::move(graph), std::move(options));
+  auto program = build(std::move(graph), std::move(options));
   cache().insert(std::move(key), program);
   return program;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/bind_inputs.h"
+#include "frontend/build.h"
 #include "frontend/capture.h"
 #include "frontend/device_of.h"
 #include "frontend/eager.h"
@@ -106,6 +107,7 @@ GraphFunction GraphFunction::parse(std::string_view text, std::string_view file)
 
 GraphFunction GraphFunction::record(std::string name, const std::vector<GraphInput>& inputs,
                                     const Formula& formula) {
+  if (!formula) fail<ValueError>("record: there is no formula for {}", name);
   frontend::Capture capture(std::move(name));
   std::vector<Tensor> stand_ins;
   for (const GraphInput& input : inputs)
@@ -177,7 +179,7 @@ Program GraphFunction::lower(const Target& target, std::optional<Numerics> numer
   runtime::ProgramOptions options;
   options.numerics = numerics ? *numerics : *numerics_from_name(settings().numerics);
   options.target = frontend::parse_target(target);
-  return Program(runtime::Program::build(ir::bind(impl_->graph, {}), std::move(options)));
+  return Program(frontend::build(ir::bind(impl_->graph, {}), std::move(options)));
 }
 
 }  // namespace sinter

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -24,8 +25,12 @@ std::string element_text(DType dtype, const std::byte* at) {
 
 class Printer {
  public:
-  Printer(const Tensor& x)
-      : dtype_(x.dtype()), shape_(x.shape()), strides_(x.strides()), shortened_(x.size() > whole_up_to) {}
+  Printer(const Tensor& x) : dtype_(x.dtype()), shape_(x.shape()), strides_(x.strides()) {
+    std::int64_t shown = 1;  // numbers, or brackets around none
+    for (const std::int64_t length : shape_)
+      shortened_ = shortened_ || __builtin_mul_overflow(shown, std::max<std::int64_t>(1, length), &shown);
+    shortened_ = shortened_ || shown > whole_up_to;
+  }
 
   void print(std::size_t axis, const std::byte* at) {
     if (axis == shape_.size()) {
@@ -53,7 +58,7 @@ class Printer {
  private:
   DType dtype_;
   Shape shape_, strides_;
-  bool shortened_;
+  bool shortened_ = false;
 };
 
 }  // namespace

@@ -201,12 +201,15 @@ Value slice(Graph& g, Value x, std::span<const Range> ranges, Where where) {
       const std::int64_t start = place(r.start, r.step > 0 ? low : high);
       const std::int64_t stop = place(r.stop, r.step > 0 ? high : low);
       const std::int64_t span = r.step > 0 ? stop - start : start - stop;
-      const std::int64_t magnitude = r.step > 0 ? r.step : -r.step;
+      const std::int64_t magnitude =
+          r.step > 0 ? r.step : -std::max(r.step, -std::numeric_limits<std::int64_t>::max());
       attrs.starts.push_back(span > 0 ? start : 0);
       attrs.shape.push_back(span > 0 ? (span - 1) / magnitude + 1 : 0);
     }
-    attrs.steps.push_back(r.step);
-    whole = whole && r.step == 1 && attrs.shape[i] == s[i];
+    // From one element no step leads on, so that none can lead out of the address space.
+    const bool steps = !attrs.shape[i].is_constant() || attrs.shape[i].value() > 1;
+    attrs.steps.push_back(steps ? r.step : 1);
+    whole = whole && attrs.steps.back() == 1 && attrs.shape[i] == s[i];
   }
   return whole ? x : add_one(g, Op::slice, x, attrs, where);
 }

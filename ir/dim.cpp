@@ -115,6 +115,23 @@ std::optional<Dim> Dim::divided_by(const Dim& b) const {
   return quotient;
 }
 
+std::optional<std::pair<std::string, std::int64_t>> Dim::solved_for(std::int64_t value) const {
+  if (!poly_) return std::nullopt;
+  std::int64_t rest = value, factor = 0;
+  std::string symbol;
+  for (const auto& [monomial, f] : *poly_) {
+    if (monomial.size() > 1 || (monomial.size() == 1 && factor != 0)) return std::nullopt;
+    if (monomial.empty()) {
+      if (__builtin_sub_overflow(value, f, &rest)) return std::nullopt;
+    } else {
+      symbol = monomial.front();
+      factor = f;
+    }
+  }
+  if (rest % factor != 0 || rest / factor < 0) return std::nullopt;
+  return std::pair(symbol, rest / factor);
+}
+
 std::int64_t Dim::known_divisor(const Facts& facts) const {
   if (is_constant()) return constant_ < 0 ? -constant_ : constant_;
   std::int64_t divisor = 0;

@@ -43,6 +43,9 @@ class Dim {
   std::optional<Dim> divided_by(const Dim& b) const;
   /// The greatest number that provably divides this length (0 divides only 0).
   std::int64_t known_divisor(const Facts& facts) const;
+  /// The symbol, and its value where this length is `value`: for a length that is a multiple of one symbol,
+  /// or that and a number, with a whole and not negative solution.
+  std::optional<std::pair<std::string, std::int64_t>> solved_for(std::int64_t value) const;
   /// The length with these symbols replaced; symbols without a binding stay.
   Dim bind(const Bindings& values) const;
 

@@ -40,6 +40,10 @@ const Attrs* Graph::intern(const Attrs& attrs) {
 }
 
 Value Graph::input(std::string name, DType dtype, const Shape& shape, std::source_location where) {
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis].is_constant() && shape[axis].value() < 0)
+      fail<ShapeError>("graph {}: axis {} of the input %{} has the length {}; it must not be negative", name_,
+                       axis, name, shape[axis].value());
   Attrs attrs;
   attrs.name = std::move(name);
   attrs.dtype = dtype;

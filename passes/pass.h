@@ -16,6 +16,7 @@ struct PassContext {
   Numerics numerics = Numerics::standard;
   ProductLibrary library = {};
   InputStrides inputs = {};
+  std::string dump_prefix = {};  // of the files that say what each pass made; a new one if it is empty
 };
 
 using Pass = ir::Graph (*)(const ir::Graph&, const PassContext&);

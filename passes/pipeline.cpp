@@ -47,12 +47,11 @@ class Driver {
       : graph_(ir::without_dead_nodes(graph)),
         context_(context),
         trace_(trace),
-        disabled_(settings().disable_passes) {
+        disabled_(settings().disable_passes),
+        dump_prefix_(context.dump_prefix.empty() ? new_dump_prefix(graph.name()) : context.dump_prefix) {
     for (const std::string& name : disabled_)
       if (std::ranges::none_of(passes, [&](const NamedPass& p) { return p.name == name; }))
         fail<ValueError>("SINTER_DISABLE_PASSES: no pass is named {}; there are {}", name, names());
-    if (dump_enabled())
-      dump_prefix_ = fmt::format("{:04}_{}", next_dump_number(), safe_file_name(graph.name()));
     dump("captured");
   }
 

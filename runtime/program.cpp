@@ -54,7 +54,7 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.options = std::move(options);
   SINTER_ASSERT(p.options.layouts.empty() || p.options.layouts.size() == p.captured.inputs().size(),
                 "{} layouts for {} inputs", p.options.layouts.size(), p.captured.inputs().size());
-  passes::PassContext context{p.options.numerics, product_library(p.options), {}};
+  passes::PassContext context{p.options.numerics, product_library(p.options), {}, p.options.dump_prefix};
   for (const InputLayout& layout : p.options.layouts) context.inputs.push_back(layout.strides);
   p.optimized = passes::optimize(p.captured, context);
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);

@@ -41,6 +41,7 @@ struct ProgramOptions {
   int ordinal = 0;  // of the GPU that it runs on
   /// One per input; empty: all inputs are contiguous and aligned.
   std::vector<InputLayout> layouts;
+  std::string dump_prefix;  // of files in the directory of SINTER_DUMP; see new_dump_prefix
 };
 
 /// What runs a group of the partition. Products have a name and no schedule.

@@ -1,5 +1,7 @@
 #include "ir/base/dump.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -14,9 +16,9 @@ bool dump_enabled() {
   return !settings().dump.empty();
 }
 
-int next_dump_number() {
+std::string new_dump_prefix(std::string_view name) {
   static std::atomic<int> last{0};
-  return ++last;
+  return dump_enabled() ? fmt::format("{:04}_{}", ++last, safe_file_name(name)) : "";
 }
 
 std::string safe_file_name(std::string_view text) {

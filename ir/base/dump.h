@@ -9,8 +9,9 @@ namespace sinter {
 /// Whether SINTER_DUMP names a directory; ask before building a text that is dear to build.
 bool dump_enabled();
 
-/// A number that no call in this process returned before, so that what belongs together can share a prefix.
-int next_dump_number();
+/// A start of file names that no call in this process returned before, so that what belongs together can
+/// share it; "0012_gelu" for the name gelu. Empty where nothing is dumped.
+std::string new_dump_prefix(std::string_view name);
 
 /// `text` as a part of a file name: anything but ASCII letters, digits, '_' and '-' is replaced, and length
 /// is bounded.

@@ -92,6 +92,9 @@ void judge(const DriverFacts& facts, CudaState& state) {
     state.reason = fmt::format("the driver's libcuda.so.1 does not load{}{}",
                                facts.library_error.empty() ? "" : ": ", facts.library_error);
     state.hint = "install NVIDIA's driver if there is a GPU";
+  } else if (facts.version <= 0) {
+    state.reason = "the driver does not say which CUDA it is for";
+    state.hint = "install NVIDIA's driver again";
   } else if (facts.version / 1000 < state.runtime / 1000) {
     state.reason = fmt::format("the driver is too old: it knows CUDA up to {}, and this build needs {}.0",
                                version_text(facts.version), state.runtime / 1000);

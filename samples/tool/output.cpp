@@ -20,16 +20,21 @@ void print(std::string_view text) {
 }
 
 void write_file(const fs::path& path, std::string_view text) {
-  fs::path beside = path;
-  beside += "." + std::to_string(::getpid()) + ".tmp";
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  const bool is_place = !fs::exists(status) || fs::is_regular_file(status);  // else a pipe or a device
+  const fs::path led_to = fs::weakly_canonical(path, error);
+  const fs::path place = error ? path : led_to;
+  fs::path beside = place;
+  if (is_place) beside += "." + std::to_string(::getpid()) + ".tmp";
   std::ofstream file(beside, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  std::error_code error;
-  if (file) fs::rename(beside, path, error);
+  error.clear();
+  if (file && is_place) fs::rename(beside, place, error);
   if (file && !error) return;
   const std::string reason = file ? error.message() : std::strerror(errno);
-  fs::remove(beside, error);
+  if (is_place) fs::remove(beside, error);
   throw sinter::ValueError(path.string() + " cannot be written: " + reason);
 }
 

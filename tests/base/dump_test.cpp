@@ -41,6 +41,11 @@ TEST_CASE("a dump directory that cannot be written to warns once") {
   CHECK(log.count("cannot write to SINTER_DUMP") == 1);
 }
 
-TEST_CASE("dump numbers do not repeat") {
-  CHECK(next_dump_number() != next_dump_number());
+TEST_CASE("what is dumped together has a start of its own, and nothing where nothing is dumped") {
+  CHECK(new_dump_prefix("x").empty());
+  const TemporaryDirectory directory;
+  const ScopedEnvironment environment{{"SINTER_DUMP", directory.path()}};
+  const std::string one = new_dump_prefix("../x");
+  CHECK(one.ends_with("____x"));
+  CHECK(one != new_dump_prefix("../x"));
 }

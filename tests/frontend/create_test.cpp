@@ -27,6 +27,12 @@ TEST_CASE("arange counts as NumPy's does") {
   CHECK(arange(0, 10, -1).size() == 0);
   CHECK(arange(3, f32).dtype() == f32);
   CHECK(arange(0, 6, 2, bf16).to_vector<bfloat16_t>()[2].bits == bfloat16_t(4.0f).bits);
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(),
+                         highest = std::numeric_limits<std::int64_t>::max();
+  CHECK(arange(lowest, highest, highest).to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{lowest, -1, highest - 1});
+  CHECK(arange(5, 3, lowest).to_vector<std::int64_t>() == std::vector<std::int64_t>{5});
+  CHECK_THROWS_AS(arange(lowest, highest), ShapeError);
   CHECK_THROWS_AS(arange(0, 5, 0), ValueError);
   CHECK_THROWS_AS(arange(5, boolean), DTypeError);
 }

@@ -72,6 +72,22 @@ TEST_CASE("lengths are given by name") {
   CHECK_THAT(bound.lower(Target("sm_90a")).source(), ContainsSubstring("__global__"));
 }
 
+TEST_CASE("lengths that are formulas say what their symbols are") {
+  const GraphFunction f = GraphFunction::parse(
+      "graph @pairs(%x: f32[2*M, 3], %y: f32[2*M*N + 1]) {\n  return sum(%x, axes=[1]), %y\n}\n");
+  CHECK(f({ones({4, 3}), ones({13})})[0].shape() == Shape{4});
+  CHECK(compile(f)(std::vector{ones({4, 3}), ones({13})})[1].shape() == Shape{13});
+  CHECK_THROWS_AS(f({ones({5, 3}), ones({13})}), ShapeError);
+  CHECK_THROWS_AS(f({ones({4, 3}), ones({12})}), ShapeError);
+}
+
+TEST_CASE("no length is negative") {
+  CHECK_THROWS_AS(GraphFunction::parse("graph @f(%x: f32[-2]) {\n  return %x\n}\n"), Error);
+  const GraphFunction f = GraphFunction::parse("graph @f(%x: f32[M - 5]) {\n  return neg(%x)\n}\n");
+  CHECK_THROWS_AS(f.bind({{"M", 3}}), ShapeError);
+  CHECK(f.bind({{"M", 5}}).symbols().empty());
+}
+
 TEST_CASE("tensors that are not those of the graph are refused") {
   const GraphFunction& f = rows_over_sum();
   const std::vector<Tensor> in = pair_of_inputs();
@@ -97,6 +113,7 @@ TEST_CASE("a formula is recorded with names for its inputs") {
 
 TEST_CASE("what is no function of its inputs cannot be recorded") {
   const std::vector<GraphInput> inputs{{"x", {f32, {2}}}};
+  CHECK_THROWS_AS(GraphFunction::record("nothing", inputs, {}), ValueError);
   const Tensor outside = floats({1, 2});
   CHECK_THROWS_AS(GraphFunction::record("closes_over", inputs,
                                         [&](const auto& x) { return std::vector{x[0] + outside}; }),

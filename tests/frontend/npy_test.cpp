@@ -1,4 +1,8 @@
 // .npy files, against files as NumPy writes them.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -125,6 +129,27 @@ TEST_CASE("a file that is not what it should be is refused with what is wrong") 
   CHECK_THROWS_WITH(load(directory.file("none.npy")), Catch::Matchers::ContainsSubstring("No such file"));
   const std::string floats_file = directory.write("f.npy", npy(1, good, raw<float>({1, 2})));
   CHECK_THROWS_AS(load(floats_file, bf16), ValueError);
+}
+
+TEST_CASE("a link that is written to stays, and so does what is no file") {
+  const Directory directory;
+  const std::string file = directory.file("x.npy"), link = directory.file("link"),
+                    pipe = directory.file("pipe");
+  save_npy(floats({1}), file);
+  fs::create_symlink(file, link);
+  save_npy(floats({2}), link);
+  CHECK(fs::is_symlink(link));
+  CHECK(from_npy(file).item<float>() == 2);
+
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  save_npy(floats({1}), pipe);
+  char magic[6] = {};
+  CHECK(::read(reader, magic, sizeof(magic)) == sizeof(magic));
+  CHECK(std::string(magic + 1, 5) == "NUMPY");
+  ::close(reader);
+  CHECK(fs::is_fifo(pipe));
+  CHECK(directory.files() == 3);
 }
 
 TEST_CASE("a file that cannot be written leaves nothing behind") {

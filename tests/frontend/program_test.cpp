@@ -4,6 +4,7 @@
 
 #include "tests/catch.h"
 #include "tests/frontend/tensors.h"
+#include "tests/support/sandbox.h"
 
 using namespace sinter;
 using namespace sinter::testing;
@@ -64,6 +65,19 @@ TEST_CASE("the function's own texts cover the programs that calls have made") {
   CHECK_THAT(two, ContainsSubstring("program 1 of 2") && ContainsSubstring("program 2 of 2"));
   CHECK_THAT(two, ContainsSubstring(one));
   CHECK(f.json().front() == '[');
+}
+
+TEST_CASE("what became of a graph is left in the directory of SINTER_DUMP") {
+  const TemporaryDirectory directory;
+  const ScopedEnvironment environment{{"SINTER_DUMP", directory.path()}};
+  compile(scaled, {.name = "scaled"}).lower(TensorSpec{f32, {8}}, TensorSpec{f32, {8}});
+  std::vector<std::string> ends;
+  for (const std::string& name : directory.names()) ends.push_back(name.substr(name.find('_')));
+  for (const char* end :
+       {"_scaled_00_captured.txt", "_scaled_captured.dot", "_scaled_fused.dot", "_scaled_source.cpp"})
+    CHECK(std::ranges::find(ends, end) != ends.end());
+  for (const std::string& name : directory.names())
+    CHECK(name.substr(0, 4) == directory.names()[0].substr(0, 4));
 }
 
 TEST_CASE("a DOT file is written whole, for every stage") {

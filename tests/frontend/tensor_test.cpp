@@ -134,6 +134,18 @@ TEST_CASE("foreign memory may have any strides") {
   CHECK(numbers(from_device(memory.data(), {2, 2}, {0, 3}, f64, {}, cpu)) == std::vector<double>{1, 4, 1, 4});
   CHECK(numbers(from_device(memory.data(), {3, 2}, {1, 1}, f64, {}, cpu) * 1.0) ==
         std::vector<double>{1, 2, 2, 3, 3, 4});
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  CHECK_THROWS_AS(from_device(memory.data(), {2, 2}, {far, 1}, f64, {}, cpu), ShapeError);
+  CHECK_THROWS_AS(from_device(memory.data(), {2}, {std::numeric_limits<std::int64_t>::min()}, f64, {}, cpu),
+                  ShapeError);
+}
+
+TEST_CASE("a step that leads out of a tensor takes its first element") {
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  CHECK(numbers(slice(x, {{.step = far}})) == std::vector<double>{1, 2, 3});
+  CHECK(numbers(slice(x, {{}, {.step = -far - 1}})) == std::vector<double>{3, 6});
+  CHECK(numbers(slice(x, {{}, {.start = 1, .step = far}}) + 1) == std::vector<double>{3, 6});
 }
 
 TEST_CASE("casts round, wrap and saturate") {
@@ -152,6 +164,9 @@ TEST_CASE("a tensor prints its dtype, shape and values") {
   CHECK(full({}, true).str() == "bool[] true");
   CHECK(floats({}, {0}).str() == "f32[0] []");
   CHECK(arange(2000).str() == "int64[2000] [0, 1, 2, ..., 1997, 1998, 1999]");
+  CHECK(zeros({2, 0}).str() == "f32[2, 0]\n[[],\n []]");
+  CHECK(zeros({100'000, 0}).str() == "f32[100000, 0]\n[[],\n [],\n [],\n ...,\n [],\n [],\n []]");
+  CHECK(zeros({std::int64_t{1} << 62, 0}).str().size() < 100);
   CHECK(Tensor().str() == "no tensor");
   std::ostringstream out;
   out << full({1}, 0.1f, f32) << full({1}, 0.1, f64);

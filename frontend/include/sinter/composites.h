@@ -43,7 +43,8 @@ struct MomentOptions {
 Tensor mean(Operand x, const ReduceOptions& options = {});
 /// The mean square distance from the mean, in two passes.
 Tensor var(Operand x, const MomentOptions& options = {});
-/// The square root of var.
+/// The square root of var. Where namespace sinter is used as a whole, its name is that of a namespace, too:
+/// write sinter::std.
 Tensor std(Operand x, const MomentOptions& options = {});
 
 /// e^x over its sum along an axis, shifted by the maximum. A row of -inf only gives NaN.

@@ -1,6 +1,8 @@
 // Exchange of tensors with other libraries through DLPack, without a copy.
 #pragma once
 
+#include <source_location>
+
 #include "sinter/tensor.h"
 
 struct DLManagedTensor;
@@ -17,6 +19,6 @@ DLManagedTensor* to_dlpack(const Tensor& x);
 /// must be ready for the stream of the moment. Throws ValueError
 /// for null, DTypeError for a type that sinter does not have, DeviceError for memory that this build cannot
 /// reach; `managed` stays the caller's then.
-Tensor from_dlpack(DLManagedTensor* managed);
+Tensor from_dlpack(DLManagedTensor* managed, std::source_location where = std::source_location::current());
 
 }  // namespace sinter
