@@ -77,6 +77,16 @@ int piece_of_row(const Kernel& k, int threads) {
   return piece > threads ? piece : 0;
 }
 
+/// Whether something is read at a place that must be read first. A thread of a GPU waits for one after the
+/// other, and has two vectors on their way meanwhile.
+bool gathers(const Kernel& k) {
+  return std::ranges::any_of(k.values, [&](const KernelValue& v) {
+    return v.kind == KernelValue::Kind::load && std::ranges::any_of(v.address.terms, [&](const Term& t) {
+             return k.atoms[t.atom].kind == Atom::Kind::value;
+           });
+  });
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescription& device, std::string& why) {
@@ -98,6 +108,11 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
         s.lead = static_cast<int>(k.axes.size()) - 1;
         s.axes.back().push_back({Level::block, piece});
         return s;
+      }
+      if (s.vector > 1 && gathers(k)) {
+        constexpr int vectors = 2;
+        s.block_threads /= vectors;
+        s.axes.back().push_back({Level::loop, vectors});
       }
       s.axes.back().push_back({Level::block, s.block_threads});
       if (s.vector > 1) s.axes.back().push_back({Level::vector, s.vector});

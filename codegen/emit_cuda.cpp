@@ -70,20 +70,50 @@ void CudaEmitter::finish(KernelSource& source) {
 }
 
 void CudaEmitter::print_elements(KernelSource& source) {
-  const std::int64_t per_block = std::int64_t{vector_} * schedule_.block_threads;
+  for (const std::vector<Factor>& factors : schedule_.axes)
+    for (const Factor& f : factors)
+      if (f.level == Level::loop) chunks_ = f.size;
+  const std::int64_t per_block = std::int64_t{chunks_} * vector_ * schedule_.block_threads;
   const ir::Dim total = k_.rows();
   source.units = pieces_of(total, per_block);
   source.unit_elements = per_block;
+  Walk all;
+  for (std::size_t v = 0; v < k_.values.size(); ++v) all.values.push_back(static_cast<int>(v));
+  for (std::size_t s = 0; s < k_.stores.size(); ++s) all.stores.push_back(static_cast<int>(s));
+  if (chunks_ > 1) return print_chunks(all, body_.length(total, "n_all"));
   lines_.add(fmt::format("const index e = ({} * {} + (index)threadIdx.x){};", block_number(schedule_),
                          schedule_.block_threads, vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
   lines_.add(fmt::format("if (e >= {}) return;", body_.length(total, "n_all")));
   body_.decode("e", kept_axes_);
-  Walk all;
-  for (std::size_t v = 0; v < k_.values.size(); ++v) all.values.push_back(static_cast<int>(v));
-  for (std::size_t s = 0; s < k_.stores.size(); ++s) all.stores.push_back(static_cast<int>(s));
   const std::vector<int> declared = load_vectors(all, "");
   std::erase_if(all.values, [&](int v) { return std::ranges::find(declared, v) != declared.end(); });
   visit(all, "", [] {});
+}
+
+/// Several vectors of a thread, a block apart: all are read before the first is used. Beyond the last one a
+/// thread reads that once more and stores nothing, so that no branch stands between the loads.
+void CudaEmitter::print_chunks(Walk all, const std::string& total) {
+  if_live_ = "if (live) ";
+  const auto open = [&] {
+    lines_.add("#pragma unroll");
+    lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+    lines_.add(fmt::format("const index place = (({} * {} + c) * {} + (index)threadIdx.x) * {};",
+                           block_number(schedule_), chunks_, schedule_.block_threads, vector_));
+    lines_.add(fmt::format("const bool live = place < {};", total));
+    lines_.add(fmt::format("const index e = live ? place : {} - {};", total, vector_));
+    body_.decode("e", kept_axes_);
+  };
+  for (int v : all.values)
+    if (load_access(v) != 0)
+      lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+  open();
+  const std::vector<int> declared = load_vectors(all, "[c]");
+  lines_.close();
+  open();
+  for (int v : declared) body_.declare(v);
+  std::erase_if(all.values, [&](int v) { return std::ranges::find(declared, v) != declared.end(); });
+  visit(all, "[c]", [] {});
+  lines_.close();
 }
 
 int CudaEmitter::load_access(int v) const {

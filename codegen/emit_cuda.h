@@ -27,6 +27,7 @@ class CudaEmitter {
   // emit_cuda.cpp
   void finish(KernelSource& source);
   void print_elements(KernelSource& source);
+  void print_chunks(Walk all, const std::string& total);
   /// The elements of one vector, from the one whose indices are declared on: wide loads, the arithmetic
   /// element by element with `each` after it, wide stores. `at` selects the thread's vector of the row, as
   /// in "[c]".
