@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "codegen/access.h"
+#include "codegen/staging.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
@@ -194,8 +196,12 @@ class Varied {
   }
 
   void shared_rows() {
-    const Factor* const cluster = sized(row_axis(list_[0]), Level::cluster);
-    const int blocks = cluster ? cluster->size : 1;
+    // A row is shared by the blocks of a cluster, or by blocks of the grid that take its pieces.
+    const Factor *const cluster = sized(row_axis(list_[0]), Level::cluster), *const pieces =
+                                                                                 sized(row_axis(list_[0]),
+                                                                                       Level::grid);
+    const Level level = pieces ? Level::grid : Level::cluster;
+    const int blocks = pieces ? pieces->size : cluster ? cluster->size : 1;
     const auto with_threads = [&](int threads) {
       Schedule s = chosen_;
       set_team(s, threads, chunks_);
@@ -203,11 +209,12 @@ class Varied {
       s.least_blocks = chosen_.least_blocks * team_ / std::max(threads, 1);
       if (threads >= least_threads) add(std::move(s));
     };
+    if (blocks > 1) shared_by(pieces ? Level::cluster : Level::grid, blocks);
     with_threads(team_ / 2);
     with_threads(2 * team_);
     other_loads();
-    if (blocks > 1) with_cluster(2 * blocks);
-    if (blocks > 2) with_cluster(blocks / 2);
+    if (blocks > 1) shared_by(level, 2 * blocks);
+    if (blocks > 2) shared_by(level, blocks / 2);
     if (chosen_.rows_ahead > 0) {
       Schedule s = chosen_;
       s.rows_ahead = 0;
@@ -233,20 +240,23 @@ class Varied {
     add(std::move(s));
   }
 
-  void with_cluster(int blocks) {
-    constexpr std::int64_t least_part = 2048;       // elements: no block of the cluster is left without any
+  void shared_by(Level level, int blocks) {
+    constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
     constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
     const std::int64_t length = k_.row_length().value();
     std::int64_t bytes = 0;
     for (const Crossing& c : chosen_.crossings)
       bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
-    if (blocks > device_.cluster_blocks || length / blocks < least_part ||
+    const bool cluster = level == Level::cluster;
+    const int most = cluster ? device_.cluster_blocks : warp_threads;
+    if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||
+        length / blocks < least_part || chosen_.joined != joinable(k_, !cluster) ||
         part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block)
       return;
     Schedule s = chosen_;
-    Factor* const cluster = sized(row_axis(s), Level::cluster);
-    s.least_blocks = chosen_.least_blocks * std::min(blocks, cluster->size) / cluster->size;
-    cluster->size = blocks;
+    Factor& now = row_axis(s).front();
+    s.least_blocks = chosen_.least_blocks * std::min(blocks, now.size) / now.size;
+    now = {level, blocks};
     add(std::move(s));
   }
 

@@ -100,6 +100,9 @@ TEST_CASE("candidates for rows in shared memory, of a block and of a cluster, ar
   CHECK(check_candidates("shared rows", "%x: f32[3, 33000]",
                          "return sub(%x, max(%x, axes=[1], keepdims=true))") >= 3);
   CHECK(check_candidates("shared rows", "%x: f32[2, 9001]", softmax, "sm_75") >= 2);
+  // In pieces.
+  CHECK(check_candidates("shared rows", "%x: f32[2, 131072]", softmax, "sm_110") >= 4);
+  CHECK(check_candidates("shared rows", "%x: f32[2, 100001]", softmax, "sm_87") >= 2);
 }
 
 TEST_CASE("candidates for rows that blocks share, and for those that are too long for anything, are right") {
