@@ -81,6 +81,11 @@ TEST_CASE("candidates for elements by themselves are right") {
                          "return neg(flip(slice(%x, ranges=[:, 1:]), axes=[1]))") >= 3);
 }
 
+TEST_CASE("candidates for gathers are right") {
+  CHECK(check_candidates("pointwise", "%x: bf16[50, 256], %i: int64[41]", "return take(%x, %i, axis=0)") >=
+        3);
+}
+
 TEST_CASE("candidates for tiles are right") {
   CHECK(check_candidates("tiles", "%x: f32[100, 130], %y: f32[130, 100]",
                          "return add(%x, permute_dims(%y, axes=[1, 0]))") >= 1);
