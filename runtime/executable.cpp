@@ -219,8 +219,9 @@ class Executable::Memory {
 
   std::byte* address(const Place& p) const {
     if (p.kind == Place::Kind::input) return inputs_[static_cast<std::size_t>(p.index)].data;
-    return p.kind == Place::Kind::output ? outputs_[static_cast<std::size_t>(p.index)]->data()
-                                         : arena_->data() + p.index;
+    if (p.kind == Place::Kind::output) return outputs_[static_cast<std::size_t>(p.index)]->data();
+    // Where all temporary values are empty there is no arena, and nobody reads or writes at the address.
+    return arena_ == nullptr ? nullptr : arena_->data() + p.index;
   }
   const std::shared_ptr<Buffer>& buffer(const Place& p) const {
     return p.kind == Place::Kind::input ? inputs_[static_cast<std::size_t>(p.index)].buffer
