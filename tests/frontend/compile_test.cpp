@@ -190,6 +190,21 @@ TEST_CASE("a Var cannot be assigned while a function is captured") {
   CHECK_THROWS_WITH(f(floats({2})), ContainsSubstring("return the new value and assign it outside"));
 }
 
+TEST_CASE("a compiled function and its programs can be used after they were moved from") {
+  auto f = compile([](Tensor x) { return x + 1.0; }, {.name = "successor"});
+  CHECK(numbers(f(floats({1}))) == std::vector<double>{2});
+  auto g = std::move(f);
+  CHECK(numbers(f(floats({2}))) == std::vector<double>{3});
+  CHECK(numbers(g(floats({3}))) == std::vector<double>{4});
+  CHECK(f.explain() == g.explain());
+  f = std::move(g);
+  CHECK(g.programs().size() == 1);
+  Program p = f.programs()[0];
+  const Program q = std::move(p);
+  CHECK(p.launches() == q.launches());
+  CHECK(p.source() == q.source());
+}
+
 TEST_CASE("a compiled function called by another becomes part of it") {
   int captures = 0;
   const auto inner = compile([&](Tensor x, Tensor s) {

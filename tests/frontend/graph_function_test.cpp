@@ -30,6 +30,14 @@ void check_rows(const std::vector<Tensor>& outputs) {
 
 }  // namespace
 
+TEST_CASE("a function can be used after it was moved from") {
+  GraphFunction f = rows_over_sum();
+  const GraphFunction g = std::move(f);
+  CHECK(f.name() == "rows");
+  CHECK(f.text() == g.text());
+  check_rows(f(pair_of_inputs()));
+}
+
 TEST_CASE("a function read from text says what it takes and gives") {
   const GraphFunction& f = rows_over_sum();
   CHECK(f.name() == "rows");

@@ -76,10 +76,12 @@ class CompiledCore {
 
 }  // namespace frontend
 
-/// What compile() returns. Copies share their programs.
+/// What compile() returns. Copies share their programs, and a move is a copy.
 template <class F>
 class Compiled {
  public:
+  Compiled(const Compiled&) = default;
+  Compiled& operator=(const Compiled&) = default;
   Compiled(F callable, CompileOptions options)
       : callable_(std::make_shared<F>(std::move(callable))),
         core_(std::make_shared<frontend::CompiledCore>(std::move(options))) {}

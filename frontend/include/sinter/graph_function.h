@@ -41,10 +41,13 @@ enum class Evaluator : std::uint8_t {
   typed,      // rounded to the dtype at every operation, as eager does
 };
 
-/// Immutable; copies are cheap.
+/// Immutable; copies are cheap, and a move is a copy.
 class GraphFunction {
  public:
   using Formula = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+  GraphFunction(const GraphFunction&) = default;
+  GraphFunction& operator=(const GraphFunction&) = default;
 
   /// Reads the text form (docs/tool.md describes it). Throws ValueError that names `file`, line and column,
   /// or the error of the operation that does not fit.

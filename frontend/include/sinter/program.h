@@ -45,9 +45,12 @@ struct TensorSpec {
 /// The graph as the function was captured, after the passes, and as it is divided into kernels.
 enum class Stage : std::uint8_t { captured, optimized, fused };
 
-/// One compiled program: a function for one signature and target. Copies are cheap.
+/// One compiled program: a function for one signature and target. Copies are cheap, and a move is a copy.
 class Program {
  public:
+  Program(const Program&) = default;
+  Program& operator=(const Program&) = default;
+
   /// Groups, kernels, schedules, launches, bytes, and the reason for each boundary; for people.
   std::string explain() const;
   /// The same as JSON, with the keys of `sinter explain --json`.
