@@ -83,7 +83,11 @@ Tensor elu(Operand x, double alpha) {
 
 Tensor sigmoid(Operand x) {
   const AtLine line(x.where());
-  return 1.0 / (1.0 + exp(-as_float(x)));
+  const Tensor z = as_float(x);
+  // bf16 has the range of f32, and may flush what exp(-z) would lose by overflowing.
+  if (z.dtype() == bf16) return 1.0 / (1.0 + exp(-z));
+  const Tensor e = exp(-abs(z));
+  return where(z < 0.0, e, 1.0) / (1.0 + e);
 }
 
 Tensor silu(Operand x) {

@@ -27,6 +27,38 @@ TEST_CASE("activations keep their sense at the ends of the range") {
   CHECK(text(relu(floats({qnan, -inf, inf}))) == text({qnan, 0, inf}));
 }
 
+namespace {
+
+/// The greatest error in units in the last place of f32, which are those of the subnormals below 2^-126.
+template <class Exact>
+double greatest_error(const Tensor& inputs, const Tensor& results, const Exact& exact) {
+  const std::vector<float> x = inputs.to_vector<float>(), y = results.to_vector<float>();
+  double greatest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const long double expected = exact(static_cast<long double>(x[i]));
+    const int exponent = expected == 0 ? -126 : std::max(std::ilogb(expected), -126);
+    const long double error = std::abs(y[i] - expected) / std::ldexp(1.0L, exponent - 23);
+    greatest = std::max(greatest, static_cast<double>(error));
+  }
+  return greatest;
+}
+
+}  // namespace
+
+TEST_CASE("sigmoid is within 4 units of the exact value down to the least subnormal") {
+  const auto exact = [](long double x) { return 1 / (1 + std::exp(-x)); };
+  const Tensor x = linspace(-110.0, 30.0, 700001);
+  CHECK(greatest_error(x, sigmoid(x), exact) <= 4);
+  CHECK(greatest_error(x, compile([](Tensor z) { return sigmoid(z); })(x), exact) <= 4);
+  CHECK(sigmoid(floats({-88.73})).item<float>() == Catch::Detail::Approx(2.9178e-39).epsilon(1e-4));
+  CHECK(numbers(silu(floats({-100})))[0] == -100 * std::ldexp(27.0, -149));
+  const Tensor narrow = sigmoid(floats({-12}).astype(f16));  // exp(12) is above every f16
+  CHECK(numbers(narrow)[0] == std::ldexp(103.0, -24));
+  CHECK(numbers(silu(floats({-12}).astype(f16)))[0] == -12 * std::ldexp(103.0, -24));
+  const Tensor wide = sigmoid(from_vector<double>({-740}));
+  CHECK(numbers(wide)[0] == Catch::Detail::Approx(std::exp(-740)).epsilon(0.05));
+}
+
 TEST_CASE("activations of whole numbers are those of the same floats") {
   const Tensor x = ints({0, 1, 200}).astype(uint8);
   CHECK(sigmoid(x).dtype() == f32);

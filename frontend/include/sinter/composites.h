@@ -19,7 +19,7 @@ Tensor relu(Operand x);
 Tensor leaky_relu(Operand x, double slope = 0.01);
 /// x where x > 0, else alpha * (e^x - 1).
 Tensor elu(Operand x, double alpha = 1.0);
-/// 1 / (1 + e^-x).
+/// 1 / (1 + e^-x), without overflow.
 Tensor sigmoid(Operand x);
 /// x * sigmoid(x), also called swish.
 Tensor silu(Operand x);
