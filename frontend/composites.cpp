@@ -126,7 +126,9 @@ Tensor clamp(Operand x, std::optional<Operand> low, std::optional<Operand> high)
 
 Tensor mean(Operand x, const ReduceOptions& options) {
   const AtLine line(x.where());
-  const Tensor total_in = is_float(x.dtype()) ? working(x) : +x;  // whole numbers add up without rounding
+  // Whole numbers add up without rounding in the int64 of their sum, which int64 itself could overflow.
+  const bool may_overflow = x.dtype() == int64;
+  const Tensor total_in = is_float(x.dtype()) ? working(x) : may_overflow ? astype(x, f64) : +x;
   return astype(mean_of(total_in, options.axes, options.keepdims, 0), result_dtype(x.dtype()));
 }
 

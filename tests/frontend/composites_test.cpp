@@ -85,6 +85,12 @@ TEST_CASE("mean, var and std are those of NumPy") {
   CHECK(mean(ints({1, 2})).dtype() == f32);
   CHECK(near(mean(ints({1, 2})), {1.5}));
   CHECK(text(mean(zeros({0}))) == text({qnan}));
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(numbers(mean(ints({most, most})))[0] == 0x1p63);
+  CHECK(numbers(mean(ints({-most, -most, -most, -most})))[0] == -0x1p63);
+  CHECK(numbers(mean(ints({std::int64_t{1} << 40, -(std::int64_t{1} << 40), 3})))[0] == 1);
+  CHECK(numbers(compile([](Tensor x) { return mean(x); })(ints({most, most})))[0] == 0x1p63);
+  CHECK(near(var(ints({most, -most})), {0x1p126}));
 }
 
 TEST_CASE("a small variance around a large mean comes out right") {

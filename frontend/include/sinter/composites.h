@@ -39,7 +39,7 @@ struct MomentOptions {
   bool keepdims = false;
   double correction = 0;  // var and std divide by n - correction
 };
-/// The mean; of whole numbers as f32, of nothing NaN.
+/// The mean; of whole numbers in f32, whatever their sum, and of nothing NaN.
 Tensor mean(Operand x, const ReduceOptions& options = {});
 /// The mean square distance from the mean, in two passes.
 Tensor var(Operand x, const MomentOptions& options = {});
