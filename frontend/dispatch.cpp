@@ -89,15 +89,17 @@ Tensor dispatch(std::span<const Operand> operands, const Build& build, std::stri
   thread_local std::string key;
   key = known;
   if (!known.empty())
-    if (std::optional<Tensor> result = run_again(key, operands)) return *std::move(result);
-  SmallGraph small;
-  const ir::Value result = with_location(where, [&] {
+    if (std::optional<Tensor> result = with_location(where, [&] { return run_again(key, operands); }))
+      return *std::move(result);
+  return with_location(where, [&] {
+    constexpr ir::Where many{};  // the program is kept, and runs for other lines, too
+    SmallGraph small;
     for (const Operand& x : operands)
       if (const auto* tensor = std::get_if<Tensor>(&x.value())) small.device.add(*tensor, "an operation");
-    const auto values = operands_in(operands, [&](const Operand& x) { return small.operand(x, where); });
-    return build(small.graph, values, where);
+    const auto values = operands_in(operands, [&](const Operand& x) { return small.operand(x, many); });
+    const ir::Value result = build(small.graph, values, many);
+    return run_one(std::move(small.graph), result, small.inputs, small.device.get(), key);
   });
-  return run_one(std::move(small.graph), result, small.inputs, small.device.get(), key);
 }
 
 ir::Value as_value(ir::Graph& graph, const ir::Operand& operand, const ir::Where& where) {

@@ -1,6 +1,7 @@
 #include "frontend/eager.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -11,6 +12,7 @@
 #include "frontend/graph_key.h"
 #include "frontend/signature.h"
 #include "ir/base/check.h"
+#include "ir/base/settings.h"
 #include "ir/view.h"
 
 namespace sinter::frontend {
@@ -41,15 +43,16 @@ class ProgramCache {
   std::unordered_map<std::string, Pointer> programs_;
 };
 
+/// Those with checks, which SINTER_CHECK asks for, and those without are kept apart.
 ProgramCache& cache() {
-  static ProgramCache programs;
-  return programs;
+  static std::array<ProgramCache, 2> programs;
+  return programs[settings().check];
 }
 
 /// The same programs by what was called, which is told without a graph.
 ProgramCache& kept() {
-  static ProgramCache programs;
-  return programs;
+  static std::array<ProgramCache, 2> programs;
+  return programs[settings().check];
 }
 
 std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,

@@ -17,6 +17,7 @@
 #include "ir/evaluate_typed.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "passes/check_indices.h"
 #include "runtime/program.h"
 
 namespace sinter {
@@ -160,18 +161,24 @@ std::vector<Tensor> GraphFunction::operator()(const std::vector<Tensor>& inputs)
 }
 
 std::vector<Tensor> GraphFunction::evaluate(const std::vector<Tensor>& inputs, Evaluator evaluator) const {
-  const ir::Graph bound = ir::bind(impl_->graph, frontend::bind_inputs(impl_->graph, inputs));
+  passes::CheckedGraph bound{ir::bind(impl_->graph, frontend::bind_inputs(impl_->graph, inputs)), {}};
+  if (settings().check) bound = passes::check_indices(bound.graph);
   std::vector<ir::Array> arrays;
   for (const Tensor& x : inputs) arrays.push_back(frontend::to_array(x));
   frontend::CommonDevice device;
   for (const Tensor& x : inputs) device.add(x, name());
   std::vector<Tensor> outputs;
   if (evaluator == Evaluator::reference)
-    for (const ir::Exact& exact : ir::evaluate_reference(bound, arrays))
+    for (const ir::Exact& exact : ir::evaluate_reference(bound.graph, arrays))
       outputs.push_back(frontend::to_tensor(exact.rounded(), device.get()));
   else
-    for (const ir::Array& array : ir::evaluate_typed(bound, arrays))
+    for (const ir::Array& array : ir::evaluate_typed(bound.graph, arrays))
       outputs.push_back(frontend::to_tensor(array, device.get()));
+  const std::size_t own = impl_->graph.outputs().size();
+  for (std::size_t i = 0; i < bound.checks.size(); ++i)
+    passes::check_index(impl_->graph, bound.checks[i], outputs[own + 2 * i].item<std::int64_t>(),
+                        outputs[own + 2 * i + 1].item<std::int64_t>());
+  outputs.resize(own);
   return outputs;
 }
 

@@ -3,6 +3,7 @@
 #include "frontend/bind_inputs.h"
 #include "frontend/device_of.h"
 #include "frontend/eager.h"
+#include "frontend/errors.h"
 #include "ir/base/check.h"
 #include "ir/liveness.h"
 
@@ -38,9 +39,11 @@ Tensor run_node(const ir::Graph& graph, ir::Value v, const std::vector<Tensor>& 
       operands.push_back(small.input("x", graph.dtype(x), impl_of(values[x.id]).shape));
     }
   }
-  const ir::Value result =
-      small.add(graph.op(v), operands, bind(graph.attrs(v), bindings), graph[v].location);
-  return run_one(std::move(small), result, inputs, device);
+  return with_location(graph[v].location, [&] {
+    const ir::Value result =
+        small.add(graph.op(v), operands, bind(graph.attrs(v), bindings), std::source_location{});
+    return run_one(std::move(small), result, inputs, device);
+  });
 }
 
 }  // namespace

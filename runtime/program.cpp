@@ -56,7 +56,8 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
                 "{} layouts for {} inputs", p.options.layouts.size(), p.captured.inputs().size());
   passes::PassContext context{p.options.numerics, product_library(p.options), {}, p.options.dump_prefix};
   for (const InputLayout& layout : p.options.layouts) context.inputs.push_back(layout.strides);
-  p.optimized = passes::optimize(p.captured, context);
+  if (settings().check && p.captured.symbols().empty()) p.checked = passes::check_indices(p.captured);
+  p.optimized = passes::optimize(p.to_run(), context);
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
@@ -220,6 +221,19 @@ class Range {
 
 }  // namespace
 
+void Program::Impl::check_indices(Device& device, std::vector<TensorView>& results) const {
+  if (!checked) return;
+  const auto number = [&](std::size_t result) {
+    std::int64_t value = 0;
+    device.copy_to_host(&value, results[result].data, sizeof value);
+    return value;
+  };
+  const std::size_t own = captured.outputs().size();
+  for (std::size_t i = 0; i < checked->checks.size(); ++i)
+    passes::check_index(captured, checked->checks[i], number(own + 2 * i), number(own + 2 * i + 1));
+  results.resize(own);
+}
+
 std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   const Impl& p = *impl_;
   if (!p.executable)
@@ -227,13 +241,19 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
                      p.captured.symbols()[0]);
   Device& on = runs_on();
   check_inputs(p, on, inputs);
-  if (on.is_cpu() && !p.sources.empty() && !kernel_cache().can_compile()) return evaluate(p.captured, inputs);
-  prepare();
-  if (p.to_tune.load(std::memory_order_acquire)) p.tune_once(on, inputs);
-  const Range range(on, p.range);
-  if (const Impl::Tuned* const t = p.tuned.load(std::memory_order_acquire))
-    return t->executable->run(on, inputs, t->kernels);
-  return p.executable->run(on, inputs, p.compiled_kernels);
+  std::vector<TensorView> results;
+  if (on.is_cpu() && !p.sources.empty() && !kernel_cache().can_compile()) {
+    results = evaluate(p.to_run(), inputs);
+  } else {
+    prepare();
+    if (p.to_tune.load(std::memory_order_acquire)) p.tune_once(on, inputs);
+    const Range range(on, p.range);
+    const Impl::Tuned* const t = p.tuned.load(std::memory_order_acquire);
+    results = t != nullptr ? t->executable->run(on, inputs, t->kernels)
+                           : p.executable->run(on, inputs, p.compiled_kernels);
+  }
+  p.check_indices(on, results);
+  return results;
 }
 
 const ir::Graph& Program::captured() const {

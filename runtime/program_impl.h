@@ -6,6 +6,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/source.h"
+#include "passes/check_indices.h"
 #include "runtime/choice.h"
 #include "runtime/executable.h"
 #include "runtime/program.h"
@@ -14,6 +15,7 @@ namespace sinter::runtime {
 
 struct Program::Impl {
   ir::Graph captured, optimized;
+  std::optional<passes::CheckedGraph> checked;  // under SINTER_CHECK: captured with checks of its indices
   ProgramOptions options;
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
   std::vector<passes::MathForm> forms;         // of them; none on the CPU
@@ -27,6 +29,11 @@ struct Program::Impl {
   const char* range = "";                               // its name for profilers
   std::unique_ptr<Executable> executable;               // none while lengths have no values
 
+  /// What is optimised and run.
+  const ir::Graph& to_run() const { return checked ? checked->graph : captured; }
+  /// Throws ValueError if one of the program's results is an index out of range, and removes what only says
+  /// so.
+  void check_indices(Device& device, std::vector<TensorView>& results) const;
   /// What groups store is memory of its own, a movement too.
   void store_outputs();
   codegen::Kernel lower(const passes::Group& group) const;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sinter/dlpack.h"
+#include "tests/frontend/environment.h"
 #include "tests/frontend/tensors.h"
 #include "tests/support/gpu.h"
 
@@ -54,6 +55,19 @@ TEST_CASE("operations run where their tensors are") {
   made.data();  // in memory of the default device
   CHECK(numbers(made + from_vector<float>({1, 2}, {2}, cpu)) == std::vector<double>{1, 2});
   CHECK(numbers(made + from_vector<float>({1, 2}, {2}, gpu)) == std::vector<double>{1, 2});
+}
+
+TEST_CASE("SINTER_CHECK=1 finds indices out of range on a GPU") {
+  need_gpu();
+  const Device gpu("cuda");
+  const Tensor x = from_vector<float>({1, 2, 3, 4, 5, 6}, {3, 2}, gpu);
+  const auto indices = [&](std::int64_t last) { return from_vector<std::int64_t>({-3, last}, {2}, gpu); };
+  const auto f = compile([](Tensor x, Tensor i) { return exp(take(x, i + 1, 0)); });
+  const Environment check("SINTER_CHECK", "1");
+  CHECK(numbers(take(x, indices(2), 0)) == std::vector<double>{1, 2, 5, 6});
+  CHECK_THROWS_WITH(take(x, indices(3), 0), ContainsSubstring("the index 3 at [1] is out of range"));
+  CHECK(near(f(x, indices(1)), {std::exp(3.0), std::exp(4.0), std::exp(5.0), std::exp(6.0)}));
+  CHECK_THROWS_WITH(f(x, indices(2)), ContainsSubstring("the index 3 at [1] is out of range"));
 }
 
 TEST_CASE("tensors of two devices do not mix, and the error names both") {

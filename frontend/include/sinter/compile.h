@@ -23,7 +23,7 @@
 //     all.
 //
 // SINTER_LOG=recompiles,guards says why a new program was made; SINTER_CHECK=1 captures again at every call
-// and throws ValueError if the function did something else.
+// and throws ValueError if the function did something else, or if an index was out of range.
 #pragma once
 
 #include <functional>
