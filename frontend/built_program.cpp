@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "frontend/build.h"
+#include "frontend/eager.h"
 #include "frontend/graph_key.h"
 #include "frontend/random.h"
 #include "frontend/signature.h"
@@ -127,6 +128,10 @@ std::vector<Tensor> BuiltProgram::run(std::span<const Argument> arguments) const
     }
   }
   std::vector<Tensor> results;
+  if (program_->is_evaluated()) {  // as eager does, for the same bits
+    for (runtime::TensorView& view : inputs) results.push_back(from_view(std::move(view)));
+    return run_eagerly(program_->captured(), results);
+  }
   for (runtime::TensorView& view : program_->run(inputs)) results.push_back(from_view(std::move(view)));
   return results;
 }

@@ -242,7 +242,7 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   Device& on = runs_on();
   check_inputs(p, on, inputs);
   std::vector<TensorView> results;
-  if (on.is_cpu() && !p.sources.empty() && !kernel_cache().can_compile()) {
+  if (is_evaluated()) {
     results = evaluate(p.to_run(), inputs);
   } else {
     prepare();
@@ -254,6 +254,11 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   }
   p.check_indices(on, results);
   return results;
+}
+
+bool Program::is_evaluated() const {
+  return impl_->options.target.backend == codegen::Backend::cpu && !impl_->sources.empty() &&
+         !kernel_cache().can_compile();
 }
 
 const ir::Graph& Program::captured() const {

@@ -63,6 +63,9 @@ class Program {
   /// views of new buffers or of inputs where an output is only a movement of one. Safe to call from many
   /// threads.
   std::vector<TensorView> run(std::span<const TensorView> inputs) const;
+  /// Whether run() evaluates the captured graph without generated code, for want of a compiler. Products are
+  /// then plain sums, not the library's; who wants those runs the operations one by one.
+  bool is_evaluated() const;
   /// Compiles all kernels now, on all cores.
   void prepare() const;
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "tests/catch.h"
+#include "tests/frontend/environment.h"
 #include "tests/frontend/tensors.h"
 
 using namespace sinter;
@@ -65,5 +66,25 @@ TEST_CASE("standard numerics: compiled stays near plain") {
     const Tensor fused = compile(each.function, {.name = each.name})(x);
     CHECK(fused.dtype() == plain.dtype());
     CHECK(allclose(fused, plain, 1e-5, 1e-6));
+  }
+}
+
+TEST_CASE("strict numerics without a compiler: products are the same, too") {
+  const Environment none("SINTER_CXX", "off");
+  const DType t = GENERATE(f32, bf16, f64);
+  const Tensor a = sample(t, {67, 131}), b = sample(t, {131, 45}), c = sample(t, {45, 131});
+  const std::vector<std::pair<const char*, std::function<Tensor(Tensor, Tensor, Tensor)>>> products{
+      {"scaled", [](Tensor a, Tensor b, Tensor) { return matmul(a * 1.5, b) + 1.0; }},
+      {"linear", [](Tensor a, Tensor, Tensor c) { return gelu(linear(a, c)); }},
+      {"made",
+       [](Tensor a, Tensor, Tensor) {
+         return matmul(reshape(linspace(-1.0, 2.0, 134, a.dtype()), {2, 67}), a) - 1.0;
+       }},
+      {"transposed",
+       [](Tensor a, Tensor b, Tensor) { return matmul(matrix_transpose(b), exp(matrix_transpose(a))); }}};
+  for (const auto& [name, function] : products) {
+    INFO(name << " in " << sinter::name(t));
+    const auto compiled = compile(function, {.numerics = Numerics::strict});
+    CHECK(same_bits(compiled(a, b, c), function(a, b, c)));
   }
 }
