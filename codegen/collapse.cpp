@@ -13,6 +13,10 @@ void for_each_affine(Kernel& k, const std::function<void(Affine&)>& f) {
     f(v.range.index);
   }
   for (KernelStore& s : k.stores) f(s.address);
+  for (KernelAxis& a : k.axes) {
+    f(a.first);
+    f(a.end);
+  }
   for (int i = 0; i < k.atoms.size(); ++i) f(k.atoms[i].index);
 }
 
@@ -58,12 +62,9 @@ Kernel collapse(Kernel k) {
   // Renumber: the axes that stay first, then the other atoms.
   std::vector<int> number(static_cast<std::size_t>(k.atoms.size()), 0);
   Atoms atoms;
-  std::vector<KernelAxis> axes;
-  for (int i = 0; i < count; ++i) {
-    if (gone[static_cast<std::size_t>(i)]) continue;
-    number[static_cast<std::size_t>(i)] = atoms.axis(k.axes[static_cast<std::size_t>(i)].extent);
-    axes.push_back(k.axes[static_cast<std::size_t>(i)]);
-  }
+  for (int i = 0; i < count; ++i)
+    if (!gone[static_cast<std::size_t>(i)])
+      number[static_cast<std::size_t>(i)] = atoms.axis(k.axes[static_cast<std::size_t>(i)].extent);
   const int shift = atoms.size() - count;
   for (int i = count; i < k.atoms.size(); ++i) number[static_cast<std::size_t>(i)] = i + shift;
   for_each_affine(k, [&](Affine& a) {
@@ -72,6 +73,9 @@ Kernel collapse(Kernel k) {
   });
   for (int i = count; i < k.atoms.size(); ++i) atoms.append(k.atoms[i]);
   k.atoms = std::move(atoms);
+  std::vector<KernelAxis> axes;
+  for (int i = 0; i < count; ++i)
+    if (!gone[static_cast<std::size_t>(i)]) axes.push_back(std::move(k.axes[static_cast<std::size_t>(i)]));
   k.axes = std::move(axes);
   return k;
 }

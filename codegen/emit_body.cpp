@@ -250,6 +250,13 @@ std::string BodyPrinter::expression(int value) {
       const std::string whole = fmt::format("(int64){}", operands[0]);
       return fmt::format("{} < 0 ? {} + {} : {}", whole, whole, length(v.length, own + "_n"), whole);
     }
+    case Kind::within:
+      return fmt::format("between({}, 0, {} - 1)", operands[0], length(v.length, own + "_n"));
+    case Kind::search:
+      return fmt::format("{}({}{}, {}, {}, {})", name(v.op), buffer(v.buffer),
+                         v.address.constant.is(0) ? "" : " + " + affine(v.address, own),
+                         length(v.length, own + "_n"), length(v.stride, own + "_s"),
+                         fmt::join(operands, ", "));
     case Kind::random:
       return fmt::format("random_bits({}, {}, (int64)({}))", operands[0], operands[1],
                          affine(v.address, own));
@@ -261,6 +268,15 @@ std::string BodyPrinter::expression(int value) {
       break;
   }
   fail<InternalError>("a reduction is not an expression");
+}
+
+void BodyPrinter::segment(int axis) {
+  const KernelAxis& a = kernel_.axes[static_cast<std::size_t>(axis)];
+  const std::string n = extent(axis);
+  lines_.add(
+      fmt::format("const index segment_begin = between({}, 0, {});", element(a.bounds, a.first, "begin"), n));
+  lines_.add(fmt::format("const index segment_end = between({}, segment_begin, {});",
+                         element(a.bounds, a.end, "end"), n));
 }
 
 void BodyPrinter::declare(int value, const Load& load) {

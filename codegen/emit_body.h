@@ -58,6 +58,9 @@ class BodyPrinter {
   /// "const index i1 = rest % n1; ..." for a running number over these axes, the last one fastest.
   void decode(const std::string& number, const std::vector<int>& axes);
 
+  /// Which part of the axis the row folds whose indices are declared: "segment_begin" and "segment_end".
+  void segment(int axis);
+
   std::vector<KernelParam>& params() { return params_; }
   /// Gives each parameter its offset; returns the size of the block.
   int lay_out(int index_bytes);

@@ -218,12 +218,17 @@ void CppEmitter::close_columns() {
 
 void CppEmitter::print_rows(KernelSource& source) {
   open_units(source);
-  lines_.add("const index row_begin = 0, row_end = " + row_length_ + ";");
+  if (const int axis = k_.segment_axis(); axis >= 0)
+    body_.segment(axis);
+  else
+    lines_.add("const index row_begin = 0, row_end = " + row_length_ + ";");
   for (std::size_t w = 0; w < staging_.walks.size(); ++w) {
     const Walk& walk = staging_.walks[w];
     row_values(walk.row_values);
     if (walk.folds.empty()) {
       sweep(walk);
+    } else if (k_.segment_axis() >= 0) {
+      fold_segment(walk);
     } else {
       fold(walk, w);
       total(walk, w, false);

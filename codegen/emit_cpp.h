@@ -1,5 +1,5 @@
 // The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_fold.cpp the
-// folds.
+// folds, codegen/emit_cpp_segments.cpp those of rows that fold parts of an axis.
 #pragma once
 
 #include "codegen/emit_body.h"
@@ -60,6 +60,10 @@ class CppEmitter {
   std::string to_running(int v, const std::string& text) const;
   std::string from_running(int v, const std::string& text) const;
   void fetch_ahead(std::size_t number);
+
+  // emit_cpp_segments.cpp
+  void fold_segment(const Walk& walk);
+  void add_level(const Walk& walk, const std::string& into, const std::string& from);
 
   const KernelValue& value(int v) const { return k_.values[static_cast<std::size_t>(v)]; }
   /// Opens and closes a loop over the columns of a tile; nothing where rows are walked one by one.

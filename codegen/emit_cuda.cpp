@@ -189,10 +189,10 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   }
   const bool each_element = vector_ > 1 || lanes_ > 0;
   if (each_element) {
-    lines_.add(fmt::format("const index first = i{};", inner_));
+    if (inner_ >= 0) lines_.add(fmt::format("const index first = i{};", inner_));
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
-    lines_.add(fmt::format("const index i{} = first + k;", inner_));
+    if (inner_ >= 0) lines_.add(fmt::format("const index i{} = first + k;", inner_));
   }
   if (lanes_ > 0) name_column_values(w);
   const auto part = [&](int v) {

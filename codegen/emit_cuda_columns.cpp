@@ -11,11 +11,13 @@
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
 #include "ir/base/check.h"
+#include "ir/scatter.h"
 
 namespace sinter::codegen {
 namespace {
 constexpr int warp = warp_threads;
 constexpr int terms_of_level = 64;
+static_assert(terms_of_level == ir::segment_level);
 }  // namespace
 
 void CudaEmitter::print_columns(KernelSource& source) {
@@ -50,6 +52,11 @@ void CudaEmitter::print_columns(KernelSource& source) {
   lines_.add(fmt::format("const bool live = column < {};", rows));
   lines_.add(fmt::format("const index u = live ? column : {} - {};", rows, vector_));
   body_.decode("u", kept_axes_);
+  if (const int axis = k_.segment_axis(); axis >= 0) {
+    body_.segment(axis);
+    walk_begin_ = "segment_begin";
+    walk_end_ = "segment_end";
+  }
   for (const Walk& w : staging.walks) {
     column_values(w.row_values);
     pin_restored(w);

@@ -19,6 +19,11 @@ int Kernel::innermost(bool reduced) const {
   return -1;
 }
 
+int Kernel::segment_axis() const {
+  const auto at = std::ranges::find_if(axes, &KernelAxis::in_segments);
+  return at == axes.end() ? -1 : static_cast<int>(at - axes.begin());
+}
+
 bool Kernel::folds_across() const {
   return std::ranges::any_of(values, &KernelValue::across);
 }
@@ -158,6 +163,10 @@ std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
   else
     for (const KernelValue& v : values)
       if (v.kind == Kind::load) touch(v.buffer, v.address, v.guard);
+  if (const int axis = segment_axis(); axis >= 0 && !written)
+    touch(axes[static_cast<std::size_t>(axis)].bounds, axes[static_cast<std::size_t>(axis)].first);
+  for (const KernelValue& v : values)
+    if (v.kind == Kind::search && !written) touched[static_cast<std::size_t>(v.buffer)] = v.length;
   for (std::size_t i = 0; i < buffers.size(); ++i)
     touched[i] = touched[i] * ir::Dim(size_of(buffers[i].dtype));
   return touched;
@@ -211,6 +220,10 @@ std::string text(const Kernel& k, const KernelValue& v) {
       return fmt::format("{} in [0, {})", text(k, v.range.index), v.range.length.str());
     case Kind::wrap:
       return fmt::format("wrap({}, {})", operands, v.length.str());
+    case Kind::within:
+      return fmt::format("within({}, {})", operands, v.length.str());
+    case Kind::search:
+      return fmt::format("{}(b{}, {})", name(v.op), v.buffer, operands);
     case Kind::random:
       return fmt::format("random_bits({}, {})", operands, text(k, v.address));
     case Kind::compute:
@@ -224,8 +237,13 @@ std::string text(const Kernel& k, const KernelValue& v) {
 
 std::string Kernel::str() const {
   std::string s = name + "\n";
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    s += fmt::format("  axis i{} < {}{}\n", i, axes[i].extent.str(), axes[i].reduced ? " (reduced)" : "");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    s += fmt::format("  axis i{} < {}{}", i, axes[i].extent.str(), axes[i].reduced ? " (reduced)" : "");
+    if (axes[i].in_segments())
+      s += fmt::format(" from b{0}[{1}] to b{0}[{2}]", axes[i].bounds, text(*this, axes[i].first),
+                       text(*this, axes[i].end));
+    s += "\n";
+  }
   for (std::size_t i = 0; i < values.size(); ++i)
     s += fmt::format("  v{}: {} = {}\n", i, sinter::name(values[i].dtype), text(*this, values[i]));
   for (const KernelStore& st : stores)

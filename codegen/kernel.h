@@ -18,6 +18,12 @@ namespace sinter::codegen {
 struct KernelAxis {
   ir::Dim extent;
   bool reduced = false;  // folded by the kernel's reductions
+  // Where rows fold only a part of the axis, each its own: the buffer of int64 that has, at these addresses,
+  // the first element of the part and the one after its last.
+  int bounds = -1;
+  Affine first = {}, end = {};
+
+  bool in_segments() const { return bounds >= 0; }
 };
 
 struct KernelBuffer {
@@ -56,6 +62,8 @@ struct KernelValue {
     index,    // address, as a number of this dtype
     inside,   // guard_range holds: bool
     wrap,     // operands[0], an index that may count from the end of an axis of this length, as int64
+    within,   // operands[0], an index that is brought into an axis of this length
+    search,   // op in the array of this length from the address on, every stride-th element, for operands
     compute,  // op over operands
     reduce,   // op folds operands[0] over the reduced axes, or across rows over the others
     random,   // operands key and counter; address is the element's number
@@ -70,7 +78,7 @@ struct KernelValue {
   int guard = -1;  // a bool value, or -1
   Affine address;
   Guard range;
-  ir::Dim length;
+  ir::Dim length, stride;
   ir::Scalar literal;
   Join join;       // reduce
   ir::Value node;  // reduce: of the graph
@@ -107,6 +115,8 @@ struct Kernel {
   /// The last axis that is reduced, or that is not; -1 where there is none.
   int innermost(bool reduced) const;
   bool folds_across() const;
+  /// The axis of which each row folds a part of its own; -1 where there is none.
+  int segment_axis() const;
   /// Per value: whether it is, or depends on, a fold across rows.
   std::vector<bool> after_all_rows() const;
   /// Per value: whether it differs along one of these axes.

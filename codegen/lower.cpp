@@ -143,6 +143,8 @@ class Lowering {
     SINTER_ASSERT(member(x.node), "{} is neither stored nor in the group", name(op));
     if (ir::is_reduction(op)) return emit_reduction(x);
     if (ir::is_gather(op)) return emit_gather(x);
+    if (ir::is_scatter(op)) return emit_segments(x);
+    if (ir::is_search(op)) return emit_search(x);
     if (op == Op::random_bits) return emit_random(x);
     return emit_elementwise(x);
   }
@@ -313,6 +315,66 @@ class Lowering {
     return result;
   }
 
+  /// An index that the kernel computes, made fit for an axis of that length.
+  Affine index_along(Kind kind, int raw, Value node, const Dim& length) {
+    int& index = indices_[{raw, node.id}];
+    if (index == 0) {
+      KernelValue v;
+      v.kind = kind;
+      v.dtype = DType::int64;
+      v.operands = {raw};
+      v.length = length;
+      index = push(std::move(v)) + 1;  // 0 stands for none
+    }
+    return Affine::atom(kernel_.atoms.value(index - 1, length));
+  }
+
+  /// Each row folds its part of the order, from its start to the next.
+  int emit_segments(const Instance& x) {
+    const Value source = g_.operands(x.node)[0], order = g_.operands(x.node)[1],
+                starts = g_.operands(x.node)[2];
+    const auto axis = static_cast<std::size_t>(g_.attrs(x.node).axes[0]);
+    const auto atom = [&](std::size_t i) {
+      return group_.domain[static_cast<int>(i)].is(1) ? Affine::of(0) : Affine::atom(static_cast<int>(i));
+    };
+    const int raw = need(order, {atom(axis + 1)}, {});
+    if (raw < 0) return -1;
+    IndexMap map;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(g_.shape(source).rank()); ++i)
+      map.push_back(i == axis ? index_along(Kind::within, raw, x.node, g_.shape(source)[static_cast<int>(i)])
+                              : atom(i < axis ? i : i + 1));
+    const int term = need(source, std::move(map), {});
+    if (term < 0) return -1;
+    const ir::View& view = *views_[starts.id];
+    KernelAxis& folded = kernel_.axes[axis + 1];
+    folded.bounds = buffer_of(view.base, false);
+    folded.first = address(view, {atom(axis)});
+    folded.end = folded.first + Affine::of(view.strides[0]);
+    KernelValue v;
+    v.kind = Kind::reduce;
+    v.node = x.node;
+    v.op = Op::sum;
+    v.dtype = g_.dtype(x.node);
+    v.operands = {term};
+    return push(std::move(v));
+  }
+
+  int emit_search(const Instance& x) {
+    const std::span<const Value> operands = g_.operands(x.node);
+    const ir::View& view = *views_[operands[0].id];
+    KernelValue v;
+    v.kind = Kind::search;
+    v.op = g_.op(x.node);
+    v.dtype = g_.dtype(x.node);
+    for (Value operand : operands.subspan(1))
+      v.operands.push_back(need(operand, g_.shape(operand).rank() == 0 ? IndexMap{} : x.map, x.guards));
+    v.buffer = buffer_of(view.base, false);
+    v.address = Affine::of(view.offset);
+    v.length = g_.shape(operands[0])[0];
+    v.stride = view.strides[0];
+    return push(std::move(v));
+  }
+
   int emit_gather(const Instance& x) {
     const Value data = g_.operands(x.node)[0], index = g_.operands(x.node)[1];
     const auto axis = static_cast<std::size_t>(g_.attrs(x.node).axes[0]);
@@ -326,16 +388,7 @@ class Lowering {
     const int raw = need(index, std::move(index_map), x.guards);
     if (raw < 0) return -1;
     const Dim& length = g_.shape(data)[static_cast<int>(axis)];
-    int& wrapped = wrapped_[{raw, x.node.id}];
-    if (wrapped == 0) {
-      KernelValue v;
-      v.kind = Kind::wrap;
-      v.dtype = DType::int64;
-      v.operands = {raw};
-      v.length = length;
-      wrapped = push(std::move(v)) + 1;  // 0 stands for none
-    }
-    const Affine place = Affine::atom(kernel_.atoms.value(wrapped - 1, length));
+    const Affine place = index_along(Kind::wrap, raw, x.node, length);
     IndexMap map(x.map.begin(), x.map.begin() + static_cast<std::ptrdiff_t>(axis));
     map.push_back(place);
     map.insert(map.end(), x.map.begin() + static_cast<std::ptrdiff_t>(axis + (along ? 1 : index_rank)),
@@ -377,7 +430,7 @@ class Lowering {
   std::vector<int> missing_;
   std::vector<Guard> guards_;
   std::vector<int> guard_values_;
-  std::map<std::pair<int, std::uint32_t>, int> wrapped_;
+  std::map<std::pair<int, std::uint32_t>, int> indices_;
 };
 
 }  // namespace

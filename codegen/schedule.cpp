@@ -71,6 +71,8 @@ bool needs_wide_index(const Kernel& k) {
     if (reaches_far(s.address)) return true;
   for (int i = 0; i < k.atoms.size(); ++i)
     if (reaches_far(k.atoms[i].index) || exceeds(k.atoms[i].extent)) return true;
+  // Segments are parts of the folded axis, which no row walks over as a whole.
+  if (k.segment_axis() >= 0) return exceeds(k.rows()) || exceeds(k.row_length());
   return exceeds(k.rows() * k.row_length());
 }
 
@@ -121,9 +123,10 @@ std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
-  constexpr std::array on_cpu{choose_pointwise, choose_short_rows, choose_row, choose_column, choose_plain};
-  constexpr std::array on_gpu{choose_rows_across, choose_tiles,       choose_pointwise, choose_team_columns,
-                              choose_split_rows,  choose_shared_rows, choose_team_rows};
+  constexpr std::array on_cpu{choose_segments, choose_pointwise, choose_short_rows,
+                              choose_row,      choose_column,    choose_plain};
+  constexpr std::array on_gpu{choose_segments,     choose_rows_across, choose_tiles,       choose_pointwise,
+                              choose_team_columns, choose_split_rows,  choose_shared_rows, choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
   const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
   for (const Chooser choose : choosers) {

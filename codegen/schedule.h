@@ -78,6 +78,8 @@ std::vector<Crossing> costly_crossings(const Kernel& kernel, Residence residence
 
 /// Choosers: nothing, and the reason in `why`, for kernels that are not theirs.
 std::optional<Schedule> choose_tiles(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+std::optional<Schedule> choose_segments(const Kernel& kernel, const DeviceDescription& device,
+                                        std::string& why);
 std::optional<Schedule> choose_pointwise(const Kernel& kernel, const DeviceDescription& device,
                                          std::string& why);
 std::optional<Schedule> choose_short_rows(const Kernel& kernel, const DeviceDescription& device,

@@ -30,6 +30,8 @@ const char* colour_of(Family family) {
     case Family::movement:
       return "#efefef";
     case Family::gather:
+    case Family::scatter:
+    case Family::search:
       return "#e6def3";
     case Family::contraction:
       return "#d8edd4";

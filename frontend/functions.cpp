@@ -263,6 +263,29 @@ Tensor take_along_axis(Operand x, Operand index, std::int64_t axis) {
   });
 }
 
+Tensor scatter_add(Operand source, Operand index, std::int64_t length, std::int64_t axis) {
+  return dispatch({std::move(source), std::move(index)}, [&](Graph& g, Values v, const IrWhere& w) {
+    return ir::scatter_add(g, as_value(g, v[0], w), as_value(g, v[1], w), axis, length, w);
+  });
+}
+
+Tensor index_add(Operand x, Operand index, Operand source, std::int64_t axis) {
+  return dispatch(
+      {std::move(x), std::move(index), std::move(source)}, [&](Graph& g, Values v, const IrWhere& w) {
+        const DType t = ir::common_dtype(g, std::array{v[0], v[2]});
+        const ir::Value onto = ir::cast(g, as_value(g, v[0], w), t, w),
+                        from = ir::cast(g, as_value(g, v[2], w), t, w);
+        const ir::Shape& shape = g.shape(onto);
+        const int at = ir::normalize_axis(axis, shape.rank(), what(g, "index_add", onto));
+        const ir::Value sums = ir::scatter_add(g, from, as_value(g, v[1], w), at, shape[at], w);
+        if (!(g.shape(sums) == shape))
+          fail<ShapeError>(
+              "{}: the source must have the tensor's axes, and the index's in place of axis {}; it is {}",
+              what(g, "index_add", onto), at, g.shape(from).str());
+        return ir::elementwise(g, Op::add, std::array<ir::Operand, 2>{onto, sums}, w);
+      });
+}
+
 Tensor matmul(Operand x, Operand y) {
   return dispatch({std::move(x), std::move(y)}, [](Graph& g, Values v, const IrWhere& w) {
     return ir::matmul(g, as_value(g, v[0], w), as_value(g, v[1], w), w);

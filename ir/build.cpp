@@ -258,6 +258,38 @@ Value take(Graph& g, Value x, Value index, std::int64_t axis, Where where) {
   return gather(g, Op::take, x, index, axis, where);
 }
 
+Value scatter_add(Graph& g, Value source, Value index, std::int64_t axis, const Dim& length, Where where) {
+  const Value operands[] = {source, index};
+  const int rank = g.shape(source).rank() - g.shape(index).rank() + 1;  // of the result
+  if (rank < 1)
+    fail<ShapeError>("{}: the source must have every axis of the index",
+                     describe(g, Op::scatter_add, operands));
+  Attrs attrs;
+  attrs.axes = {normalize_axis(axis, rank, describe(g, Op::scatter_add, operands))};
+  attrs.shape = {length};
+  return g.add(Op::scatter_add, operands, attrs, where);
+}
+
+Value sum_segments(Graph& g, Value source, Value order, Value starts, std::int64_t axis, Where where) {
+  const Value operands[] = {source, order, starts};
+  Attrs attrs;
+  attrs.axes = {normalize_axis(axis, g.shape(source).rank(), describe(g, Op::sum_segments, operands))};
+  return g.add(Op::sum_segments, operands, attrs, where);
+}
+
+Value search(Graph& g, Op op, Value array, std::span<const Operand> numbers, Where where) {
+  std::vector<Value> operands{array};
+  for (const Operand& number : numbers) {
+    if (const Value* v = std::get_if<Value>(&number))
+      operands.push_back(*v);
+    else
+      operands.push_back(g.constant(
+          literal_in(std::get<Literal>(number), DType::int64, [&] { return describe(g, op, operands); }),
+          where));
+  }
+  return g.add(op, operands, {}, where);
+}
+
 Value matmul(Graph& g, Value a, Value b, Where where) {
   const Value given[] = {a, b};
   const std::string what = describe(g, Op::matmul, given);

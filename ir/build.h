@@ -48,6 +48,14 @@ Value pad(Graph& g, Value x, std::span<const std::int64_t> before, std::span<con
 Value concat(Graph& g, std::span<const Value> tensors, std::int64_t axis, Where where = Where::current());
 Value take_along_axis(Graph& g, Value x, Value index, std::int64_t axis, Where where = Where::current());
 Value take(Graph& g, Value x, Value index, std::int64_t axis, Where where = Where::current());
+/// Zeros of `length` along `axis`, with each slice of `source` added where its index says: the source has the
+/// index's axes in place of `axis`.
+Value scatter_add(Graph& g, Value source, Value index, std::int64_t axis, const Dim& length,
+                  Where where = Where::current());
+Value sum_segments(Graph& g, Value source, Value order, Value starts, std::int64_t axis,
+                   Where where = Where::current());
+/// An operation of the search family; literals are int64.
+Value search(Graph& g, Op op, Value array, std::span<const Operand> numbers, Where where = Where::current());
 /// NumPy's matmul: a vector on the left is a row, on the right a column; batch axes broadcast; dtypes
 /// promote.
 Value matmul(Graph& g, Value a, Value b, Where where = Where::current());

@@ -9,6 +9,7 @@
 #include "ir/evaluate_typed.h"
 #include "ir/liveness.h"
 #include "ir/reference_math.h"
+#include "ir/scatter.h"
 #include "ir/strided.h"
 
 namespace sinter::ir {
@@ -86,6 +87,12 @@ class NodeEvaluator {
         break;
       case Family::gather:
         gather(y);
+        break;
+      case Family::scatter:
+        visit_exact(y.dtype, [&](auto type) { scatter<decltype(type)>(y); });
+        break;
+      case Family::search:
+        search(y);
         break;
       case Family::contraction:
         matmul(y);
@@ -250,6 +257,38 @@ class NodeEvaluator {
         y.reals[at(i)] = inside ? x.reals[at(source)] : nan;
       else
         y.wholes[at(i)] = inside ? x.wholes[at(source)] : 0;
+    }
+  }
+
+  template <class T>
+  void scatter(Exact& y) {
+    const ScatterPlan plan =
+        plan_scatter(graph_, node_, [&](std::size_t k, std::int64_t i) { return operand(k).wholes[at(i)]; });
+    auto add = [&](T a, T b) -> T {
+      if constexpr (std::is_same_v<T, long double>)
+        return a + b;
+      else
+        return wrap(y.dtype, elementwise_info(Op::add).whole_reference(a, b, b, y.dtype));
+    };
+    PairwiseFold<T, decltype(add)> sum(add);
+    std::int64_t i = 0;
+    for (std::int64_t outer = 0; outer < plan.outer; ++outer)
+      for (std::int64_t row = 0; row < plan.rows; ++row)
+        for (std::int64_t inner = 0; inner < plan.inner; ++inner, ++i) {
+          for (std::int64_t k = plan.first[at(row)]; k < plan.end[at(row)]; ++k)
+            sum.push(elements_of<T>(
+                operand(0))[at((outer * plan.slices + plan.order[at(k)]) * plan.inner + inner)]);
+          elements_of<T>(y)[at(i)] = sum.empty() ? T(0) : sum.finish();
+        }
+  }
+
+  void search(Exact& y) {
+    std::vector<std::int64_t> numbers(operands_.size() - 1);
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = whole(operand(k + 1), i);
+      y.wholes[at(i)] = search_at(
+          graph_.op(node_), [&](std::int64_t place) { return operand(0).wholes[at(place)]; },
+          operand(0).elements(), numbers);
     }
   }
 

@@ -7,6 +7,7 @@
 #include "ir/base/check.h"
 #include "ir/liveness.h"
 #include "ir/reference_math.h"
+#include "ir/scatter.h"
 #include "ir/strided.h"
 #include "ir/typed_elementwise.h"
 #include "ir/typed_reduction.h"
@@ -78,6 +79,10 @@ class TypedEvaluator {
         return movement(node, result);
       case Family::gather:
         return gather(node, result);
+      case Family::scatter:
+        return scatter(node, result);
+      case Family::search:
+        return search(node, result);
       case Family::contraction:
         return evaluate_matmul(operand(node, 0), operand(node, 1), result);
       case Family::generator:
@@ -152,6 +157,26 @@ class TypedEvaluator {
         out[i] = inside ? in[(outer * length + at) * inner + i % inner] : static_cast<T>(missing.bits);
       }
     });
+  }
+
+  void scatter(Value node, Array& result) {
+    const ScatterPlan plan = plan_scatter(
+        graph_, node, [&](std::size_t k, std::int64_t i) { return operand(node, k).at(i).whole(); });
+    evaluate_scatter(operand(node, 0), plan, result);
+  }
+
+  void search(Value node, Array& result) {
+    const Array& array = operand(node, 0);
+    std::vector<std::int64_t> numbers(graph_.operands(node).size() - 1);
+    for (std::int64_t i = 0; i < result.elements(); ++i) {
+      for (std::size_t k = 0; k < numbers.size(); ++k) {
+        const Array& x = operand(node, k + 1);
+        numbers[k] = x.at(x.shape.empty() ? 0 : i).whole();
+      }
+      const std::int64_t found = search_at(
+          graph_.op(node), [&](std::int64_t at) { return array.at(at).whole(); }, array.elements(), numbers);
+      result.set(i, Scalar::from_whole(DType::int64, found));
+    }
   }
 
   void generate(Value node, Array& result) {

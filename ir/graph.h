@@ -30,12 +30,14 @@ struct Value {
 /// What an operation needs beside its operands; each op uses the fields that ir/infer.cpp names, the rest
 /// stay empty.
 struct Attrs {
-  std::vector<std::int64_t> axes;   // reductions, flip, permute_dims: axes; concat, gathers, iota: one axis
+  std::vector<std::int64_t>
+      axes;  // reductions, flip, permute_dims: axes; concat, gathers, scatters, iota: one
   std::vector<std::int64_t> steps;  // slice: step per axis, not 0
   std::vector<Dim> starts;          // slice: first index per axis; pad: elements added before, per axis
   std::vector<Dim> ends;            // pad: elements added after, per axis
-  Shape shape;               // broadcast_to, reshape, slice (lengths), iota, random_bits, input: the result
-  Scalar value;              // constant, pad
+  Shape shape;   // broadcast_to, reshape, slice (lengths), iota, random_bits, input: the result; scatter_add:
+                 // the length of its axis
+  Scalar value;  // constant, pad
   DType dtype = DType::f32;  // cast, iota, input
   bool keepdims = false;     // reductions
   std::string name;          // input

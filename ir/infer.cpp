@@ -255,6 +255,72 @@ Inferred infer_gather(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   return {g.dtype(x[0]), nullptr, std::move(result)};
 }
 
+/// The axes of `shape` with those from `axis` on, `count` of them, replaced by one of this length.
+Shape with_length(const Shape& shape, int axis, int count, const Dim& length) {
+  Shape result;
+  for (int i = 0; i < axis; ++i) result.push_back(shape[i]);
+  result.push_back(length);
+  for (int i = axis + count; i < shape.rank(); ++i) result.push_back(shape[i]);
+  return result;
+}
+
+void check_whole(const Graph& g, Op op, Operands x, std::size_t operand, const char* what) {
+  if (!is_whole(g.dtype(x[operand])))
+    fail<DTypeError>("{}: {} must be of whole numbers, got {}", describe(g, op, x), what,
+                     name(g.dtype(x[operand])));
+}
+
+Inferred infer_scatter(const Graph& g, Op op, Operands x, const Attrs& attrs) {
+  const bool by_index = scatter_form(op) == ScatterForm::by_index;
+  check_arity(g, op, x, by_index ? 2 : 3);
+  const Shape &source = g.shape(x[0]), &index = g.shape(x[1]);
+  if (is_bool(g.dtype(x[0])))
+    fail<DTypeError>("{}: adds whole numbers or floats, not bool; convert the source with astype first",
+                     describe(g, op, x));
+  if (attrs.axes.size() != 1) fail<ShapeError>("{}: needs one axis", describe(g, op, x));
+  const auto axis = attrs.axes[0];
+  if (by_index) {
+    check_whole(g, op, x, 1, "the index");
+    if (attrs.shape.rank() != 1) fail<ShapeError>("{}: needs one length", describe(g, op, x));
+    if (attrs.shape[0].is_constant() && attrs.shape[0].value() < 0)
+      fail<ShapeError>("{}: the length {} is negative", describe(g, op, x), attrs.shape[0].str());
+    bool fits = axis >= 0 && axis + index.rank() <= source.rank();
+    for (int i = 0; fits && i < index.rank(); ++i) fits = source[static_cast<int>(axis) + i] == index[i];
+    if (!fits)
+      fail<ShapeError>(
+          "{}: the source must have the index's axes in place of axis {}: one slice for each index",
+          describe(g, op, x), axis);
+    return {g.dtype(x[0]), nullptr,
+            with_length(source, static_cast<int>(axis), index.rank(), attrs.shape[0])};
+  }
+  check_axis(g, op, x, axis, source.rank());
+  const Shape& starts = g.shape(x[2]);
+  if (g.dtype(x[1]) != DType::int64 || g.dtype(x[2]) != DType::int64 || index.rank() != 1 ||
+      starts.rank() != 1)
+    fail<DTypeError>("{}: the order and the starts must be int64 of one axis", describe(g, op, x));
+  if (index[0].is(0) || index[0].is(1) || starts[0].is(0) || source[static_cast<int>(axis)].is(0))
+    fail<ShapeError>("{}: needs a slice, an order of two or more, and a start", describe(g, op, x));
+  return {g.dtype(x[0]), nullptr, with_length(source, static_cast<int>(axis), 1, starts[0] - 1)};
+}
+
+Inferred infer_search(const Graph& g, Op op, Operands x) {
+  check_arity(g, op, x, static_cast<std::size_t>(search_arity(op)));
+  for (Value v : x)
+    if (g.dtype(v) != DType::int64)
+      fail<DTypeError>("{}: searches int64 for int64; convert the operands with astype first",
+                       describe(g, op, x));
+  if (g.shape(x[0]).rank() != 1) fail<ShapeError>("{}: searches an array of one axis", describe(g, op, x));
+  Inferred result{DType::int64, g[x[1]].shape, {}};
+  for (Value v : x.subspan(1)) {
+    const Shape* s = g[v].shape;
+    if (s == result.same || s->rank() == 0) continue;  // a scalar stands for every element
+    if (result.same->rank() != 0)
+      fail<ShapeError>("{}: shapes differ; broadcast_to one of them first", describe(g, op, x));
+    result.same = s;
+  }
+  return result;
+}
+
 Inferred infer_matmul(const Graph& g, Op op, Operands x) {
   check_arity(g, op, x, 2);
   const Shape &a = g.shape(x[0]), &b = g.shape(x[1]);
@@ -305,6 +371,10 @@ Inferred infer(const Graph& g, Op op, Operands x, const Attrs& attrs) {
       return infer_movement(g, op, x, attrs);
     case Family::gather:
       return infer_gather(g, op, x, attrs);
+    case Family::scatter:
+      return infer_scatter(g, op, x, attrs);
+    case Family::search:
+      return infer_search(g, op, x);
     case Family::contraction:
       return infer_matmul(g, op, x);
     case Family::generator:

@@ -25,6 +25,11 @@ class Call {
         return movement();
       case Family::gather:
         return gather();
+      case Family::scatter:
+        return scatter();
+      case Family::search:
+        if (operands_.empty()) fail<ValueError>("{}: takes an array and numbers", name(op_));
+        return search(g_, op_, node(operands_[0]), std::span(operands_).subspan(1), nowhere);
       case Family::contraction:
         return matmul(g_, value(0, 2), value(1, 2), nowhere);
       case Family::generator:
@@ -131,6 +136,17 @@ class Call {
     const Value x = value(0, 2), index = value(1, 2);
     const std::int64_t axis = need(a_.axis, "axis");
     return op_ == Op::take ? take(g_, x, index, axis, nowhere) : take_along_axis(g_, x, index, axis, nowhere);
+  }
+
+  Value scatter() {
+    if (scatter_form(op_) == ScatterForm::by_segment) {
+      const Value source = value(0, 3), order = value(1, 3), starts = value(2, 3);
+      return sum_segments(g_, source, order, starts, need(a_.axis, "axis"), nowhere);
+    }
+    const Value source = value(0, 2), index = value(1, 2);
+    const std::vector<Dim>& lengths = need(a_.lengths, "lengths");
+    if (lengths.size() != 1) fail<ShapeError>("{}: takes one length, got {}", name(op_), lengths.size());
+    return scatter_add(g_, source, index, need(a_.axis, "axis"), lengths[0], nowhere);
   }
 
   Value generator() {

@@ -18,6 +18,8 @@ constexpr std::array op_texts{
 #define SINTER_REDUCTION(id, api, combine, identity, accumulator, doc) OpText{#id, #api, doc},
 #define SINTER_MOVEMENT(id, api, doc) OpText{#id, #api, doc},
 #define SINTER_GATHER(id, api, doc) OpText{#id, #api, doc},
+#define SINTER_SCATTER(id, api, form, doc) OpText{#id, #api, doc},
+#define SINTER_SEARCH(id, api, arity, doc) OpText{#id, #api, doc},
 #define SINTER_CONTRACTION(id, api, doc) OpText{#id, #api, doc},
 #define SINTER_GENERATOR(id, api, doc) OpText{#id, #api, doc},
 #include "ir/ops.def"
@@ -51,6 +53,23 @@ constexpr std::array reduction_infos{
 #include "ir/ops.def"
 };
 
+constexpr std::array scatter_forms{
+#define SINTER_SCATTER(id, api, form, doc) ScatterForm::form,
+#include "ir/ops.def"
+};
+
+constexpr std::array search_arities{
+#define SINTER_SEARCH(id, api, arity, doc) arity,
+#include "ir/ops.def"
+};
+
+/// The first operation of a family.
+constexpr Op first_of(Family f) {
+  Op first{};
+  while (family(first) != f) first = static_cast<Op>(static_cast<int>(first) + 1);
+  return first;
+}
+
 constexpr std::size_t index(Op op) {
   return static_cast<std::size_t>(op);
 }
@@ -62,6 +81,8 @@ const decltype(all_ops) all_ops{
 #define SINTER_REDUCTION(id, ...) Op::id,
 #define SINTER_MOVEMENT(id, ...) Op::id,
 #define SINTER_GATHER(id, ...) Op::id,
+#define SINTER_SCATTER(id, ...) Op::id,
+#define SINTER_SEARCH(id, ...) Op::id,
 #define SINTER_CONTRACTION(id, ...) Op::id,
 #define SINTER_GENERATOR(id, ...) Op::id,
 #include "ir/ops.def"
@@ -96,6 +117,21 @@ const ElementwiseInfo& elementwise_info(Op op) {
 const ReductionInfo& reduction_info(Op op) {
   SINTER_ASSERT(is_reduction(op), "{} is not a reduction", name(op));
   return reduction_infos[index(op) - elementwise_infos.size()];
+}
+
+ScatterForm scatter_form(Op op) {
+  SINTER_ASSERT(is_scatter(op), "{} is not a scatter", name(op));
+  return scatter_forms[index(op) - index(first_of(Family::scatter))];
+}
+
+int search_arity(Op op) {
+  SINTER_ASSERT(is_search(op), "{} is not a search", name(op));
+  return search_arities[index(op) - index(first_of(Family::search))];
+}
+
+bool reads_memory(Op op, std::size_t operand) {
+  if (is_search(op)) return operand == 0;
+  return is_scatter(op) && scatter_form(op) == ScatterForm::by_segment && operand == 2;
 }
 
 bool admits(DTypeRule rule, DType t) {

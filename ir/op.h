@@ -15,12 +15,23 @@ enum class Op : std::uint8_t {
 #define SINTER_REDUCTION(id, ...) id,
 #define SINTER_MOVEMENT(id, ...) id,
 #define SINTER_GATHER(id, ...) id,
+#define SINTER_SCATTER(id, ...) id,
+#define SINTER_SEARCH(id, ...) id,
 #define SINTER_CONTRACTION(id, ...) id,
 #define SINTER_GENERATOR(id, ...) id,
 #include "ir/ops.def"
 };
 
-enum class Family : std::uint8_t { elementwise, reduction, movement, gather, contraction, generator };
+enum class Family : std::uint8_t {
+  elementwise,
+  reduction,
+  movement,
+  gather,
+  scatter,
+  search,
+  contraction,
+  generator
+};
 
 /// Which operand dtypes an elementwise operation admits once its operands have met in one dtype T, and its
 /// result.
@@ -77,12 +88,18 @@ struct ReductionInfo {
   Accumulator accumulator;
 };
 
+/// by_index: an index tensor says for each slice of the source where it is added; by_segment: the slices are
+/// taken in an order, and starts say where in it each slice of the result begins.
+enum class ScatterForm : std::uint8_t { by_index, by_segment };
+
 constexpr Family family(Op op) {
   constexpr std::array families{
 #define SINTER_ELEMENTWISE(...) Family::elementwise,
 #define SINTER_REDUCTION(...) Family::reduction,
 #define SINTER_MOVEMENT(...) Family::movement,
 #define SINTER_GATHER(...) Family::gather,
+#define SINTER_SCATTER(...) Family::scatter,
+#define SINTER_SEARCH(...) Family::search,
 #define SINTER_CONTRACTION(...) Family::contraction,
 #define SINTER_GENERATOR(...) Family::generator,
 #include "ir/ops.def"
@@ -101,6 +118,12 @@ constexpr bool is_movement(Op op) {
 }
 constexpr bool is_gather(Op op) {
   return family(op) == Family::gather;
+}
+constexpr bool is_scatter(Op op) {
+  return family(op) == Family::scatter;
+}
+constexpr bool is_search(Op op) {
+  return family(op) == Family::search;
 }
 constexpr bool is_generator(Op op) {
   return family(op) == Family::generator;
@@ -122,6 +145,8 @@ extern const std::array<Op,
 #define SINTER_REDUCTION(...) ++n;
 #define SINTER_MOVEMENT(...) ++n;
 #define SINTER_GATHER(...) ++n;
+#define SINTER_SCATTER(...) ++n;
+#define SINTER_SEARCH(...) ++n;
 #define SINTER_CONTRACTION(...) ++n;
 #define SINTER_GENERATOR(...) ++n;
 #include "ir/ops.def"
@@ -133,6 +158,15 @@ extern const std::array<Op,
 const ElementwiseInfo& elementwise_info(Op op);
 /// Only for the reduction family.
 const ReductionInfo& reduction_info(Op op);
+
+/// Only for the scatter family.
+ScatterForm scatter_form(Op op);
+/// Number of operands; only for the search family.
+int search_arity(Op op);
+
+/// Whether the operand must lie in memory as it is, since an element of the result reads it at places that
+/// only reading it tells.
+bool reads_memory(Op op, std::size_t operand);
 
 /// True when operands of dtype T (bool, whole, float) are admitted as they are, without a cast.
 bool admits(DTypeRule rule, DType t);

@@ -82,9 +82,10 @@ std::span<const std::string_view> attribute_names(Op op) {
   using Names = std::string_view[];
   static constexpr Names reduction{"axes", "axis", "keepdims", "dtype"}, axes{"axes"}, axis{"axis"},
       shape{"shape"}, dtype{"dtype"}, slice{"starts", "lengths", "steps", "ranges"},
-      pad{"before", "after", "value"}, iota{"shape", "axis", "dtype"};
+      pad{"before", "after", "value"}, iota{"shape", "axis", "dtype"}, scatter{"axis", "lengths"};
   if (is_reduction(op)) return reduction;
-  if (is_gather(op) || op == Op::concat) return axis;
+  if (is_scatter(op) && scatter_form(op) == ScatterForm::by_index) return scatter;
+  if (is_gather(op) || is_scatter(op) || op == Op::concat) return axis;
   if (op == Op::cast) return dtype;
   if (op == Op::broadcast_to || op == Op::reshape || op == Op::random_bits) return shape;
   if (op == Op::permute_dims || op == Op::flip) return axes;

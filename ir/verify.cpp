@@ -58,14 +58,15 @@ Attrs canonical(Op op, const Attrs& attrs) {
   Attrs kept;
   const Family f = family(op);
   const bool is_iota = op == Op::iota, is_slice = op == Op::slice, is_pad = op == Op::pad;
-  if (f == Family::reduction || f == Family::gather || is_iota || op == Op::flip || op == Op::permute_dims ||
-      op == Op::concat)
+  const bool is_placed = f == Family::scatter && scatter_form(op) == ScatterForm::by_index;
+  if (f == Family::reduction || f == Family::gather || f == Family::scatter || is_iota || op == Op::flip ||
+      op == Op::permute_dims || op == Op::concat)
     kept.axes = attrs.axes;
   if (is_slice) kept.steps = attrs.steps;
   if (is_slice || is_pad) kept.starts = attrs.starts;
   if (is_pad) kept.ends = attrs.ends;
-  if (is_slice || is_iota || op == Op::broadcast_to || op == Op::reshape || op == Op::random_bits ||
-      op == Op::input)
+  if (is_slice || is_placed || is_iota || op == Op::broadcast_to || op == Op::reshape ||
+      op == Op::random_bits || op == Op::input)
     kept.shape = attrs.shape;
   if (is_pad || op == Op::constant) kept.value = attrs.value;
   if (is_iota || op == Op::cast || op == Op::constant || op == Op::input) kept.dtype = attrs.dtype;

@@ -32,8 +32,8 @@ using ir::Op;
 using ir::Value;
 
 bool is_computed(Op op) {
-  return ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_gather(op) || op == Op::matmul ||
-         op == Op::pad || op == Op::concat || op == Op::random_bits;
+  return ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_gather(op) || ir::is_scatter(op) ||
+         ir::is_search(op) || op == Op::matmul || op == Op::pad || op == Op::concat || op == Op::random_bits;
 }
 
 Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library,
@@ -76,8 +76,12 @@ void Fuser::classify(const InputStrides& inputs) {
     if (!views_[v.id] || views_[v.id]->base == v) computed_[v.id] = g_.op(v) != Op::input;
   };
   for (const ir::Output& out : g_.outputs()) must_be_memory(out.value);
-  for (std::uint32_t id = 0; id < g_.size(); ++id)
-    if (g_.op(Value{id}) == Op::matmul) std::ranges::for_each(g_.operands(Value{id}), must_be_memory);
+  for (std::uint32_t id = 0; id < g_.size(); ++id) {
+    const Op op = g_.op(Value{id});
+    const std::span<const Value> operands = g_.operands(Value{id});
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (op == Op::matmul || ir::reads_memory(op, i)) must_be_memory(operands[i]);
+  }
   std::vector<bool> roots = computed_;
   for (Value v : g_.inputs()) roots[v.id] = true;
   traces_ = trace_axes(g_, roots);
@@ -116,21 +120,22 @@ void Fuser::measure_cost() {
 
 std::vector<Fuser::Edge> Fuser::edges_of(Value node) const {
   const Op op = g_.op(node);
-  const bool pointwise = ir::is_elementwise(op) || ir::is_reduction(op);
+  const bool pointwise = ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_search(op);
   std::vector<Edge> edges;
   const std::span<const Value> operands = g_.operands(node);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const AxisTrace& t = traces_[operands[i].id];
     if (!t.source.valid()) continue;
     const bool own_index = op == Op::take_along_axis && i == 1;  // the index tensor has the result's shape
-    edges.push_back({operands[i], &t, (pointwise || own_index) && t.simple});
+    const bool from_memory = ir::reads_memory(op, i);
+    edges.push_back({operands[i], &t, (pointwise || own_index) && t.simple && !from_memory, from_memory});
   }
   return edges;
 }
 
 void Fuser::visit(Value node) {
   if (const int product = product_with_bias(node); product >= 0) return add_bias(product, node);
-  const std::vector<Edge> edges = edges_of(node);
+  std::vector<Edge> edges = edges_of(node);
   const int group = start_group(node, edges);
   if (groups_[static_cast<std::size_t>(group)].kind == GroupKind::gemm) {
     for (const Edge& e : edges) {
@@ -139,6 +144,12 @@ void Fuser::visit(Value node) {
     }
     return;
   }
+  for (const Edge& e : edges) {
+    if (!e.from_memory || group_of_[e.trace->source.id] < 0) continue;
+    read_stored(group, e.trace->source);
+    refusals_.push_back({e.trace->source, node, "it is searched, and lies in memory for that"});
+  }
+  std::erase_if(edges, [](const Edge& e) { return e.from_memory; });
   // Producers' groups, the latest first: what an earlier group feeds is then already on this side.
   std::vector<int> producers;
   for (const Edge& e : edges) {
@@ -169,6 +180,16 @@ void Fuser::visit(Value node) {
   }
 }
 
+/// The axes of a sum over segments: those of the result, and after the one that is scattered along the order.
+ir::Shape Fuser::segment_domain(Value node) const {
+  if (ir::scatter_form(g_.op(node)) != ir::ScatterForm::by_segment)
+    fail<ValueError>("{}: runs as what the pass lower_scatters makes of it, and that is switched off",
+                     ir::describe(g_, g_.op(node), g_.operands(node)));
+  std::vector<ir::Dim> dims = g_.shape(node).dims();
+  dims.insert(dims.begin() + g_.attrs(node).axes[0] + 1, g_.shape(g_.operands(node)[1])[0]);
+  return ir::Shape(std::move(dims));
+}
+
 int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   const int id = static_cast<int>(groups_.size());
   Building group;
@@ -176,10 +197,13 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   group.kind = op == Op::matmul ? GroupKind::gemm : GroupKind::kernel;
   group.nodes = {node};
   group.first = group.last = group.horizon = node.id;
-  const bool reduction = ir::is_reduction(op);
+  const bool segments = ir::is_scatter(op), reduction = ir::is_reduction(op) || segments;
   group.alone = elementwise_only_ && !ir::is_elementwise(op);
-  group.written = reduction ? g_.shape(g_.operands(node)[0]) : g_.shape(node);
+  group.written = segments    ? segment_domain(node)
+                  : reduction ? g_.shape(g_.operands(node)[0])
+                              : g_.shape(node);
   group.has_reduction = reduction;
+  group.in_segments = segments;
   group.reductions = reduction;
   std::vector<int> domain_axis;  // of the written shape
   for (const ir::Dim& d : group.written) {
@@ -188,19 +212,17 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   }
   group.reduced.assign(group.domain.size(), false);
   Alignment& alignment = alignment_[node.id];
-  if (!reduction) {
-    alignment = domain_axis;
-  } else {
-    const ir::Attrs& attrs = g_.attrs(node);
-    for (int i = 0; i < group.written.rank(); ++i) {
-      const bool folded = std::ranges::binary_search(attrs.axes, i);
-      if (folded && domain_axis[static_cast<std::size_t>(i)] >= 0)
-        group.reduced[static_cast<std::size_t>(domain_axis[static_cast<std::size_t>(i)])] = true;
-      if (!folded)
-        alignment.push_back(domain_axis[static_cast<std::size_t>(i)]);
-      else if (attrs.keepdims)
-        alignment.push_back(-1);
-    }
+  const ir::Attrs& attrs = g_.attrs(node);
+  for (int i = 0; i < group.written.rank(); ++i) {
+    // What a segment adds up lies along an axis of its own, after that of the result.
+    const bool folded =
+        reduction && (segments ? i == attrs.axes[0] + 1 : std::ranges::binary_search(attrs.axes, i));
+    if (folded && domain_axis[static_cast<std::size_t>(i)] >= 0)
+      group.reduced[static_cast<std::size_t>(domain_axis[static_cast<std::size_t>(i)])] = true;
+    if (!folded)
+      alignment.push_back(domain_axis[static_cast<std::size_t>(i)]);
+    else if (attrs.keepdims)
+      alignment.push_back(-1);
   }
   Value back = node;
   std::uint64_t signature = 0;

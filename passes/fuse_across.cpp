@@ -24,7 +24,7 @@ constexpr std::int64_t most_element_bytes = 128;
 /// innermost axis, whose length is known.
 bool Fuser::are_rows_and_columns(const Building& a, const Building& b) const {
   if (!options_.across_rows || !a.has_reduction || !b.has_reduction || a.domain != b.domain) return false;
-  if (a.domain.empty()) return false;
+  if (a.domain.empty() || a.in_segments || b.in_segments) return false;
   for (std::size_t i = 0; i < a.domain.size(); ++i)
     if (a.reduced[i] == b.reduced[i]) return false;
   const Building &rows = a.reduced.back() ? a : b, &columns = a.reduced.back() ? b : a;

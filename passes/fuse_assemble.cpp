@@ -60,10 +60,12 @@ Group Fuser::finish(const Building& b, const std::vector<bool>& stored) const {
     }
   for (std::size_t i = members.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    for (Value operand : g_.operands(members[i])) {
-      const Value s = traces_[operand.id].source;
+    const std::span<const Value> operands = g_.operands(members[i]);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Value s = traces_[operands[k].id].source;
       if (!s.valid()) continue;
-      if (const std::ptrdiff_t at = index_of(s); at >= 0)
+      const bool from_memory = ir::reads_memory(g_.op(members[i]), k);
+      if (const std::ptrdiff_t at = from_memory ? -1 : index_of(s); at >= 0)
         needed[static_cast<std::size_t>(at)] = true;
       else
         group.inputs.push_back(s);

@@ -118,7 +118,9 @@ std::optional<Fuser::Alignment> Fuser::embedding(const Building& inner, const Bu
                       std::ranges::all_of(edges, [&](const Edge& e) { return is_after(e); });
     return fits ? std::optional(folded) : std::nullopt;
   }
-  if (inner.domain == outer.domain && (!inner.has_reduction || inner.reduced == outer.reduced)) return all;
+  const bool whole_rows = !inner.in_segments && !outer.in_segments;
+  if (whole_rows && inner.domain == outer.domain && (!inner.has_reduction || inner.reduced == outer.reduced))
+    return all;
   if (!inner.has_reduction && inner.domain == rows) return kept;
   return std::nullopt;
 }
@@ -223,6 +225,7 @@ void Fuser::absorb(int a, int b) {
   large->readers.insert(large->readers.end(), small->readers.begin(), small->readers.end());
   small->readers = {};
   large->alone = large->alone || small->alone;
+  large->in_segments = large->in_segments || small->in_segments;
   large->reductions += small->reductions;
   large->first = std::min(large->first, small->first);
   large->last = std::max(large->last, small->last);

@@ -26,7 +26,7 @@ void Fuser::join_siblings() {
 
 bool Fuser::join(int a, int b) {
   Building &x = groups_[static_cast<std::size_t>(a)], &y = groups_[static_cast<std::size_t>(b)];
-  if (x.alone || y.alone) return false;
+  if (x.alone || y.alone || x.in_segments || y.in_segments) return false;
   Building &outer = x.has_reduction ? x : y, &inner = x.has_reduction ? y : x;
   const bool across = are_rows_and_columns(x, y);
   if (!across && (outer.domain != inner.domain || (inner.has_reduction && inner.reduced != outer.reduced)))

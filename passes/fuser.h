@@ -46,7 +46,8 @@ class Fuser {
     ir::Shape written;               // the domain as the user wrote it, with axes of length 1
     std::vector<ir::Value> across;   // reductions that fold the other axes instead
     bool has_reduction = false;
-    bool alone = false;  // joins no others but casts, by SINTER_FUSION=elementwise
+    bool in_segments = false;  // rows fold only the part of the folded axis that is theirs
+    bool alone = false;        // joins no others but casts, by SINTER_FUSION=elementwise
     int reductions = 0;
     std::vector<int> readers;             // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node
@@ -57,6 +58,7 @@ class Fuser {
     ir::Value operand;       // as the consumer names it
     const AxisTrace* trace;  // down to the computed node beneath
     bool same_elements;      // the consumer's element i reads the operand's element i
+    bool from_memory;        // it is searched, or read at places that only reading it tells
   };
   struct Refusal {
     ir::Value producer, consumer;
@@ -69,6 +71,7 @@ class Fuser {
   void measure_cost();
   std::vector<Edge> edges_of(ir::Value node) const;
   void visit(ir::Value node);
+  ir::Shape segment_domain(ir::Value node) const;
   int start_group(ir::Value node, const std::vector<Edge>& edges);
   void read_stored(int group, ir::Value source);
   void raise_horizon(int group, std::uint32_t node);

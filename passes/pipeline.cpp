@@ -18,6 +18,7 @@
 #include "passes/fold_constants.h"
 #include "passes/join_bias.h"
 #include "passes/lower_products.h"
+#include "passes/lower_scatters.h"
 #include "passes/merge_equal.h"
 #include "passes/precision.h"
 #include "passes/simplify.h"
@@ -36,10 +37,13 @@ constexpr NamedPass deciding{"precision", decide_precision,
 constexpr NamedPass contracting{"contract", contract, "joins products and sums into fma"};
 constexpr NamedPass lowering{"lower_products", lower_products,
                              "writes products that the library does not take as sums"};
+constexpr NamedPass ordering{"lower_scatters", lower_scatters,
+                             "writes scatters as sums over slices in the order of their indices"};
 constexpr NamedPass joining{"join_bias", join_bias, "lets the library add a bias to a product"};
 constexpr NamedPass copying{"copy_operands", copy_operands,
                             "copies inputs that the library does not read where they are"};
-constexpr std::array passes{lowering, merging, simplifying, folding, deciding, contracting, joining, copying};
+constexpr std::array passes{lowering, ordering,    merging, simplifying, folding,
+                            deciding, contracting, joining, copying};
 
 class Driver {
  public:
@@ -142,9 +146,20 @@ std::span<const NamedPass> all_passes() {
   return passes;
 }
 
+namespace {
+
+bool has_scatters(const Graph& graph) {
+  for (std::uint32_t id = 0; id < graph.size(); ++id)
+    if (ir::is_scatter(graph.op(ir::Value{id}))) return true;
+  return false;
+}
+
+}  // namespace
+
 Graph optimize(const Graph& graph, const PassContext& context, PassTrace* trace) {
   Driver driver(graph, context, trace);
   if (!context.library.whole_numbers) driver.run(lowering);
+  if (has_scatters(graph)) driver.run(ordering);
   driver.run_until_unchanged({merging, simplifying, folding});
   driver.run(deciding);
   driver.run_until_unchanged({simplifying, folding, merging});

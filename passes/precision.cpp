@@ -13,13 +13,13 @@ using ir::Op;
 using ir::Value;
 
 bool computes(Op op) {
-  return (ir::is_elementwise(op) && op != Op::cast) || ir::is_reduction(op);
+  return (ir::is_elementwise(op) && op != Op::cast) || ir::is_reduction(op) || ir::is_scatter(op);
 }
 
 /// Small changes of an operand can jump the result, so all modes must see the same operand.
 bool is_discrete(Op op) {
   if (ir::is_reduction(op)) return ir::reduction_info(op).accumulator == ir::Accumulator::index;
-  return ir::elementwise_info(op).is(ir::discrete);
+  return ir::is_elementwise(op) && ir::elementwise_info(op).is(ir::discrete);
 }
 
 /// Visits nodes of the old graph in order. Of a 16-bit value there are two forms in the new graph: the

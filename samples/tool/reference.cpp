@@ -53,6 +53,16 @@ std::vector<OpFamily> op_table() {
 #define SINTER_GATHER(id, api, doc) OpRow{#id, #api, 2, "", "", "", doc},
 #include <sinter/ops.def>
        }},
+      {"Scatters",
+       {
+#define SINTER_SCATTER(id, api, form, doc) OpRow{#id, #api, 0, "", "", "", doc},
+#include <sinter/ops.def>
+       }},
+      {"Searches",
+       {
+#define SINTER_SEARCH(id, api, arity, doc) OpRow{#id, #api, arity, "", "", "", doc},
+#include <sinter/ops.def>
+       }},
       {"Contractions",
        {
 #define SINTER_CONTRACTION(id, api, doc) OpRow{#id, #api, 2, "", "", "", doc},

@@ -54,6 +54,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/products_test.cpp
   program/random_shapes_test.cpp
   program/reductions_test.cpp
+  program/scatter_test.cpp
   program/split_test.cpp
 )
 target_link_libraries(test_cuda_on_cpu PRIVATE sinter_cuda_on_cpu)

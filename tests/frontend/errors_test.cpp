@@ -88,6 +88,11 @@ TEST_CASE("values that a movement cannot use are refused") {
 TEST_CASE("gathers and products name what does not fit") {
   FAILS(ShapeError, take_along_axis(x, ones({3}, int64)), "take_along_axis(f32[2, 3], int64[3]): shapes must be equal but for axis 1");
   FAILS(ShapeError, cross_entropy(x, ones({3}, int64)), "take_along_axis(f32[2, 3], int64[3, 1]): shapes must be equal but for axis 1");
+  FAILS(ShapeError, scatter_add(x, ones({3}, int64), 4), "scatter_add(f32[2, 3], int64[3]): the source must have the index's axes in place of axis 0: one slice for each index");
+  FAILS(ShapeError, scatter_add(x, ones({2}, int64), 4, 2), "scatter_add(f32[2, 3], int64[2]): axis 2 is out of range for a tensor of rank 2; axes go from -2 to 1");
+  FAILS(ShapeError, scatter_add(x, ones({2}, int64), -1), "scatter_add(f32[2, 3], int64[2]): the length -1 is negative");
+  FAILS(ShapeError, scatter_add(y, i, 4), "scatter_add(f32[4], int32[2, 3]): the source must have every axis of the index");
+  FAILS(ShapeError, index_add(x, ones({4}, int64), ones({4, 2})), "index_add(f32[2, 3]): the source must have the tensor's axes, and the index's in place of axis 0; it is [4, 2]");
   FAILS(ShapeError, matmul(x, x), "matmul(f32[2, 3], f32[2, 3]): the inner lengths differ: 3 columns on the left, 2 rows on the right");
   FAILS(ShapeError, matmul(x, y), "matmul(f32[2, 3], f32[4]): the inner lengths differ: 3 columns on the left, 4 rows on the right");
   FAILS(ShapeError, matmul(x, 1.0), "matmul(f32[2, 3], f32[]): scalars have no matrix product; use multiply");
@@ -101,6 +106,8 @@ TEST_CASE("dtypes that an operation does not admit are refused with those it doe
   FAILS(DTypeError, x & x, "bitwise_and(f32[2, 3], f32[2, 3]): admits whole numbers and bool, not f32; convert it with astype first");
   FAILS(DTypeError, x << 1, "left_shift(f32[2, 3], f32[]): admits whole numbers, not f32; convert it with astype first");
   FAILS(DTypeError, ~x, "bitwise_not(f32[2, 3]): admits whole numbers and bool, not f32; convert it with astype first");
+  FAILS(DTypeError, scatter_add(b, i, 4), "scatter_add(bool[2, 3], int32[2, 3]): adds whole numbers or floats, not bool; convert the source with astype first");
+  FAILS(DTypeError, scatter_add(x, x, 4), "scatter_add(f32[2, 3], f32[2, 3]): the index must be of whole numbers, got f32");
   FAILS(DTypeError, take(x, x, 0), "take(f32[2, 3], f32[2, 3]): the index must be of whole numbers, got f32");
   FAILS(DTypeError, matmul(b, ones({3, 2}, boolean)), "matmul(bool[2, 3], bool[3, 2]): operands must share one dtype of whole numbers or floats; convert them with astype first");
 }

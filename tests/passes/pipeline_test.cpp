@@ -107,7 +107,7 @@ TEST_CASE("an unknown name in SINTER_DISABLE_PASSES is an error that lists the p
   const ScopedEnvironment environment{{"SINTER_DISABLE_PASSES", "contracts"}};
   CHECK_THROWS_WITH(optimized(testing::returning("%x: f32[4]", "%x")),
                     "SINTER_DISABLE_PASSES: no pass is named contracts; there are lower_products, "
-                    "merge_equal, simplify, fold_constants, precision, contract, join_bias, "
+                    "lower_scatters, merge_equal, simplify, fold_constants, precision, contract, join_bias, "
                     "copy_operands");
 }
 

@@ -34,6 +34,9 @@ std::string kernels_of_every_operation() {
       text += fmt::format("ENTRY void cast_{0}_{1}({1}* out, {0}* a) {{ *out = to_{1}(*a); }}\n", name(from),
                           name(to));
   text += "ENTRY void draw(int32* out, int64* a) { *out = random_bits(a[0], a[1], a[2]); }\n";
+  text +=
+      "ENTRY void search(int64* out, int64* a) { *out = count_below(a, 8, 1, *out) + merged(a, 8, 1, *out, "
+      "2); }\n";
   return "namespace sinter {\n" + text + "}\n";
 }
 

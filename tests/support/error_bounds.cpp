@@ -111,7 +111,7 @@ class BoundEvaluator {
     y.value = ir::evaluate_reference_node(g_, node, x);
     y.error.assign(static_cast<std::size_t>(y.value.elements()), 0);
     const Op op = g_.op(node);
-    const bool folds = op == Op::sum || op == Op::prod || op == Op::matmul;
+    const bool folds = op == Op::sum || op == Op::prod || op == Op::matmul || ir::is_scatter(op);
     if (!folds || !is_float(y.value.dtype))
       for (std::size_t k = 0; k < x.size(); ++k) add_influence(node, x, k, y);
     else if (op == Op::prod)
@@ -199,6 +199,7 @@ class BoundEvaluator {
   /// Sums and matrix products: the operands' errors as they are weighed, and c * eps * log2(n) * sum of
   /// magnitudes.
   void add_sum(Value node, const std::vector<const Exact*>& x, Bounded& y) const {
+    const Op op = g_.op(node);
     auto magnitude = [](long double v, std::size_t) { return std::isfinite(v) ? std::fabs(v) : 0; };
     std::vector<Exact> sizes;
     std::vector<const Exact*> operands;
@@ -209,6 +210,10 @@ class BoundEvaluator {
     for (std::size_t i = 0; i < y.error.size(); ++i)
       y.error[i] += reduction_bound(y.value.dtype, terms, static_cast<double>(total.reals[i]), 2);
     for (std::size_t k = 0; k < x.size(); ++k) {
+      if (ir::is_scatter(op) && k > 0) {  // an index
+        add_influence(node, x, k, y);
+        continue;
+      }
       const std::vector<double>& error = values_[g_.operands(node)[k].id].error;
       const Exact errors = mapped(*x[k], [&](long double, std::size_t i) { return error[i]; });
       std::vector<const Exact*> weighed = operands;

@@ -113,6 +113,10 @@ class Generator {
         return movement();
       case Family::gather:
         return gather();
+      case Family::scatter:
+        return scatter();
+      case Family::search:
+        return search();
       case Family::contraction:
         return ir::matmul(g_, recent(), recent());
       case Family::generator:
@@ -227,6 +231,27 @@ class Generator {
     }
     const Operand reversed[] = {Literal{length - 1}, ir::iota(g_, g_.shape(x), axis, int32)};
     return ir::take_along_axis(g_, x, ir::elementwise(g_, Op::sub, reversed), axis);
+  }
+
+  /// Indices that repeat, some of them out of range.
+  Value scatter() {
+    const Value x = recent();
+    const int rank = g_.shape(x).rank();
+    if (rank == 0) return x;
+    const std::int64_t axis = random_.between(0, rank - 1), length = random_.between(1, 9);
+    const Operand squared[] = {ir::iota(g_, {g_.shape(x)[static_cast<int>(axis)]}, 0, int64),
+                               Literal{random_.between(1, 5)}};
+    const Operand repeated[] = {ir::elementwise(g_, Op::mul, squared), Literal{length + 1}};
+    const Operand shifted[] = {ir::elementwise(g_, Op::remainder, repeated),
+                               Literal{random_.between(0, length)}};
+    return ir::scatter_add(g_, x, ir::elementwise(g_, Op::sub, shifted), axis, length);
+  }
+
+  Value search() {
+    const std::int64_t length = random_.between(1, 40);
+    const Value array = ir::iota(g_, {length}, 0, int64);
+    const Operand number[] = {ir::cast(g_, recent(), int64)};
+    return ir::search(g_, Op::count_below, array, number);
   }
 
   Random random_;

@@ -115,6 +115,19 @@ Tensor take(Operand x, Operand index, std::int64_t axis);
 /// One element of the axis per position, by an index tensor of the same rank.
 Tensor take_along_axis(Operand x, Operand index, std::int64_t axis = -1);
 
+// Scatters, the gradients of gathers. Negative indices count from the end; a slice whose index is out of
+// range is dropped. The slices of one index are added in the order in which they lie in the source, so a
+// result has the same bits at every run (docs/numerics.md says how); 16-bit floats add up in f32 and round
+// once, whole numbers wrap.
+
+/// Zeros of `length` along `axis`, with each slice of the source added where its index says. The source has
+/// the index's axes in place of `axis`: the gradient of take(x, index, axis) is scatter_add(g, index, length,
+/// axis), the sum of segments scatter_add(x, segment, segments). bool is no dtype to add: convert it with
+/// astype.
+Tensor scatter_add(Operand source, Operand index, std::int64_t length, std::int64_t axis = 0);
+/// The same added to x.
+Tensor index_add(Operand x, Operand index, Operand source, std::int64_t axis = 0);
+
 /// Matrix product over the last two axes; a vector on the left is a row, on the right a column; leading axes
 /// broadcast.
 Tensor matmul(Operand x, Operand y);
