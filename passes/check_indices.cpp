@@ -18,10 +18,12 @@ CheckedGraph check_indices(const Graph& graph) {
   const auto gathers = static_cast<std::uint32_t>(g.size());
   for (std::uint32_t id = 0; id < gathers; ++id) {
     const Value v{id};
-    if (!ir::is_gather(g.op(v))) continue;
+    const bool scatters = ir::is_scatter(g.op(v)) && ir::scatter_form(g.op(v)) == ir::ScatterForm::by_index;
+    if (!ir::is_gather(g.op(v)) && !scatters) continue;
     const Value data = g.operands(v)[0], index = g.operands(v)[1];
     const std::int64_t axis = g.attrs(v).axes[0], count = g.shape(index).elements().value(),
-                       length = g.shape(data)[static_cast<int>(axis)].value();
+                       length =
+                           (scatters ? g.attrs(v).shape[0] : g.shape(data)[static_cast<int>(axis)]).value();
     if (count == 0) continue;
     const std::source_location where = g[v].location;
     result.checks.push_back(
@@ -46,7 +48,7 @@ void check_index(const Graph& graph, const IndexCheck& check, std::int64_t posit
   const std::string line =
       check.where.line() == 0 ? "" : fmt::format("\n  at {}:{}", check.where.file_name(), check.where.line());
   fail<ValueError>("{}: {}: the index {} at [{}] is out of range for axis {} of length {}{}", graph.name(),
-                   check.gather, index, fmt::join(at, ", "), check.axis, check.length, line);
+                   check.operation, index, fmt::join(at, ", "), check.axis, check.length, line);
 }
 
 }  // namespace sinter::passes

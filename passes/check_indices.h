@@ -9,9 +9,9 @@
 
 namespace sinter::passes {
 
-/// One gather whose indices are looked at.
+/// One gather or scatter whose indices are looked at.
 struct IndexCheck {
-  std::string gather;               // the operation and its operands, for messages
+  std::string operation;            // and its operands, for messages
   std::int64_t axis, length;        // that it indexes
   std::vector<std::int64_t> shape;  // of its indices
   std::source_location where;       // line 0: not known
@@ -24,10 +24,11 @@ struct CheckedGraph {
   std::vector<IndexCheck> checks;
 };
 
-/// `graph`, whose lengths must be numbers, with a check of every gather that it needs.
+/// `graph`, whose lengths must be numbers, with a check of every gather and scatter that it needs.
 CheckedGraph check_indices(const ir::Graph& graph);
 
-/// Throws ValueError, naming the graph, the gather, the position and the index, if the index is out of range.
+/// Throws ValueError, naming the graph, the operation, the position and the index, if the index is out of
+/// range.
 void check_index(const ir::Graph& graph, const IndexCheck& check, std::int64_t position, std::int64_t index);
 
 }  // namespace sinter::passes

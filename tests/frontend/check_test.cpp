@@ -52,6 +52,18 @@ TEST_CASE("SINTER_CHECK=1 finds computed indices out of range in compiled functi
   CHECK_THROWS_WITH(two(table(), ints({0, 0, 2})), ContainsSubstring("the index 5 at [2]"));
 }
 
+TEST_CASE("SINTER_CHECK=1 finds slices that a scatter would drop") {
+  const Tensor x = floats({1, 2, 3, 4}, {2, 2});
+  CHECK(numbers(scatter_add(x, ints({-1, 3}), 3)) == std::vector<double>{0, 0, 0, 0, 1, 2});
+  const Environment check("SINTER_CHECK", "1");
+  CHECK(numbers(scatter_add(x, ints({-1, 2}), 3)) == std::vector<double>{0, 0, 0, 0, 4, 6});
+  CHECK_THROWS_WITH(scatter_add(x, ints({-1, 3}), 3),
+                    ContainsSubstring("the index 3 at [1] is out of range for axis 0 of length 3"));
+  const auto f = compile([](Tensor x, Tensor i) { return scatter_add(x * 2.0, i - 1, 3) + 1.0; });
+  CHECK(numbers(f(x, ints({1, 3}))) == std::vector<double>{3, 5, 1, 1, 7, 9});
+  CHECK_THROWS_WITH(f(x, ints({-3, 3})), ContainsSubstring("the index -4 at [0]"));
+}
+
 TEST_CASE("SINTER_CHECK=1 leaves results as they are") {
   const Tensor x = table(), at = ints({2, -3, 0, -1});
   const auto rows = [](Tensor x, Tensor i) { return take(x, i, 0) * 2.0 + sum(take(x, i, 1)); };
