@@ -28,7 +28,7 @@ void Lines::add(std::string_view line) {
   text_ += '\n';
 }
 
-BodyPrinter::BodyPrinter(const Kernel& kernel, Lines& lines) : kernel_(kernel), lines_(lines) {
+BodyPrinter::BodyPrinter(const Kernel& kernel, Lines& lines) : kernel_(&kernel), lines_(lines) {
   for (std::size_t i = 0; i < kernel.buffers.size(); ++i) {
     KernelParam p;
     p.kind = KernelParam::Kind::buffer;
@@ -72,22 +72,22 @@ std::string BodyPrinter::value_name(int value) {
 }
 
 std::string BodyPrinter::extent(int axis) {
-  return length(kernel_.axes[static_cast<std::size_t>(axis)].extent, fmt::format("n{}", axis));
+  return length(kernel_->axes[static_cast<std::size_t>(axis)].extent, fmt::format("n{}", axis));
 }
 
 std::string BodyPrinter::buffer(int number) const {
   // Numbered among the inputs and among the outputs.
   int rank = 0;
   for (int i = 0; i < number; ++i)
-    rank += kernel_.buffers[static_cast<std::size_t>(i)].written ==
-            kernel_.buffers[static_cast<std::size_t>(number)].written;
-  return fmt::format("{}{}", kernel_.buffers[static_cast<std::size_t>(number)].written ? "out" : "in", rank);
+    rank += kernel_->buffers[static_cast<std::size_t>(i)].written ==
+            kernel_->buffers[static_cast<std::size_t>(number)].written;
+  return fmt::format("{}{}", kernel_->buffers[static_cast<std::size_t>(number)].written ? "out" : "in", rank);
 }
 
 std::string BodyPrinter::affine(const Affine& a, const std::string& where, bool guarded) {
   std::string text;
   for (const Term& t : a.terms) {
-    const Atom& atom = kernel_.atoms[t.atom];
+    const Atom& atom = kernel_->atoms[t.atom];
     std::string part;
     switch (atom.kind) {
       case Atom::Kind::axis:
@@ -118,7 +118,7 @@ std::string BodyPrinter::element(int buffer_number, const Affine& address, const
 }
 
 std::string BodyPrinter::load(int value) {
-  const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
   std::string text = element(v.buffer, v.address, value_name(value));
   if (v.guard >= 0)
     text = fmt::format("{} ? {} : {}{{}}", value_name(v.guard), text, stored_type_name(v.dtype));
@@ -182,8 +182,8 @@ std::string BodyPrinter::literal(const ir::Scalar& scalar, const std::string& na
 }
 
 std::string BodyPrinter::identity(int value) {
-  const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
-  const DType t = kernel_.values[static_cast<std::size_t>(v.operands[0])].dtype;
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
+  const DType t = kernel_->values[static_cast<std::size_t>(v.operands[0])].dtype;
   const ir::Identity identity = ir::reduction_info(v.op).identity;
   const long double infinity = std::numeric_limits<long double>::infinity();
   ir::Scalar s = ir::Scalar::from_whole(t, identity == ir::Identity::one);
@@ -218,9 +218,9 @@ bool takes_factor(const KernelValue& v) {
 
 /// The names of x and k where the value is a product k x with a moderate constant, else the value's own.
 std::vector<std::string> BodyPrinter::factors(int product) const {
-  const KernelValue& v = kernel_.values[static_cast<std::size_t>(product)];
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(product)];
   const auto is_moderate = [&](int number) {
-    const KernelValue& k = kernel_.values[static_cast<std::size_t>(number)];
+    const KernelValue& k = kernel_->values[static_cast<std::size_t>(number)];
     const long double size = k.kind == Kind::literal ? std::fabs(k.literal.real()) : 0;
     return size >= 0x1p-20L && size <= 0x1p20L;
   };
@@ -232,7 +232,7 @@ std::vector<std::string> BodyPrinter::factors(int product) const {
 }
 
 std::string BodyPrinter::expression(int value) {
-  const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
   const std::string own = value_name(value);
   std::vector<std::string> operands;
   for (int o : v.operands) operands.push_back(value_name(o));
@@ -271,7 +271,7 @@ std::string BodyPrinter::expression(int value) {
 }
 
 void BodyPrinter::segment(int axis) {
-  const KernelAxis& a = kernel_.axes[static_cast<std::size_t>(axis)];
+  const KernelAxis& a = kernel_->axes[static_cast<std::size_t>(axis)];
   const std::string n = extent(axis);
   lines_.add(
       fmt::format("const index segment_begin = between({}, 0, {});", element(a.bounds, a.first, "begin"), n));
@@ -280,7 +280,7 @@ void BodyPrinter::segment(int axis) {
 }
 
 void BodyPrinter::declare(int value, const Load& load) {
-  const KernelValue& v = kernel_.values[static_cast<std::size_t>(value)];
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
   const bool given = load && v.kind == Kind::load;
   lines_.add(fmt::format("const {} {} = {};", type_name(v.dtype), value_name(value),
                          given ? load(value) : expression(value)));
@@ -314,7 +314,7 @@ std::string param_type(const Kernel& k, const KernelParam& p) {
 
 std::string BodyPrinter::param_struct(std::string_view name) const {
   std::string text = fmt::format("struct {} {{\n", name);
-  for (const KernelParam& p : params_) text += fmt::format("  {}{};\n", param_type(kernel_, p), p.name);
+  for (const KernelParam& p : params_) text += fmt::format("  {}{};\n", param_type(*kernel_, p), p.name);
   return text + "};\n";
 }
 
@@ -325,7 +325,7 @@ std::vector<std::string> BodyPrinter::param_locals() const {
     const char* before =
         p.kind == KernelParam::Kind::buffer || p.kind == KernelParam::Kind::scratch ? "" : "const ";
     const char* after = p.kind == KernelParam::Kind::buffer ? "__restrict " : "";
-    locals.push_back(fmt::format("{}{}{}{} = p.{};", before, param_type(kernel_, p), after, p.name, p.name));
+    locals.push_back(fmt::format("{}{}{}{} = p.{};", before, param_type(*kernel_, p), after, p.name, p.name));
   }
   return locals;
 }

@@ -40,6 +40,8 @@ class BodyPrinter {
   /// An index expression; `where` names the place it stands at, so that its parameters are made once. Under a
   /// guard computed values fit an index; the guard itself sees them as the 64-bit numbers they are.
   std::string affine(const Affine& a, const std::string& where, bool guarded = true);
+  /// Prints values from now on as this kernel has them, which has the same ones with other operands.
+  void take_values_of(const Kernel& kernel) { kernel_ = &kernel; }
   /// Declares a value: "const f32 v3 = v1 * v2;". Loads go through `load` if given.
   using Load = std::function<std::string(int value)>;
   void declare(int value, const Load& load = {});
@@ -70,7 +72,7 @@ class BodyPrinter {
   static std::string value_name(int value);
 
  private:
-  const Kernel& kernel_;
+  const Kernel* kernel_;
   Lines& lines_;
   std::vector<KernelParam> params_;
   std::map<std::string, bool> made_;

@@ -73,10 +73,9 @@ void CppEmitter::finish(KernelSource& source) {
   source.text = prelude(text, Backend::cpu) + "\n" + text;
 }
 
-void CppEmitter::store(int number) {
+void CppEmitter::store(int number, int value) {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-  lines_.add(
-      fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+  lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), value));
 }
 
 /// Brings what a tile has of a load to an array in which it lies as the loops go.
@@ -105,26 +104,15 @@ BodyPrinter::Load CppEmitter::from_tiles() {
 }
 
 void CppEmitter::print_elements(KernelSource& source) {
-  const auto print_all = [&] {
-    for (std::size_t v = 0; v < k_.values.size(); ++v) body_.declare(static_cast<int>(v), from_tiles());
-    for (std::size_t s = 0; s < k_.stores.size(); ++s) store(static_cast<int>(s));
-  };
   source.unit_elements = 1;
   if (kept_.size() <= 1) {
     source.units = k_.rows();
-    lines_.add("#pragma omp simd");
-    lines_.open("for (index i0 = begin; i0 < end; ++i0) {");
-    print_all();
-    lines_.close();
+    print_loops("begin", "end");
     return;
   }
   lines_.open("for (index u = begin; u < end; ++u) {");
   open_pieces(source);
-  const int inner = kept_.back();
-  lines_.add("#pragma omp simd");
-  lines_.open(fmt::format("for (index i{0} = first; i{0} < last; ++i{0}) {{", inner));
-  print_all();
-  lines_.close();
+  print_loops("first", "last");
   if (tile_axis_ >= 0) lines_.close();
   lines_.close();
 }

@@ -1,7 +1,11 @@
-// The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_fold.cpp the
-// folds, codegen/emit_cpp_segments.cpp those of rows that fold parts of an axis.
+// The printer of the C++ dialect; codegen/emit_cpp.cpp has kernels and walks, codegen/emit_cpp_parts.cpp
+// loops over elements, codegen/emit_cpp_fold.cpp the folds, codegen/emit_cpp_segments.cpp those of rows that
+// fold parts of an axis.
 #pragma once
 
+#include <span>
+
+#include "codegen/axis_parts.h"
 #include "codegen/emit_body.h"
 
 namespace sinter::codegen {
@@ -27,9 +31,16 @@ class CppEmitter {
   void row_stores();
   void sweep(const Walk& walk);
   void visit(const Walk& walk);
-  void store(int number);
+  void store(int number, int value);
+  void store(int number) { store(number, k_.stores[static_cast<std::size_t>(number)].value); }
   void restore_row_values(const std::vector<int>& values, const std::vector<int>& stores,
                           const std::vector<int>& folds);
+
+  // emit_cpp_parts.cpp
+  void print_loops(const std::string& first, const std::string& last);
+  void print_parts(std::span<const int> axes, std::vector<AxisPart>& parts, const std::string& first,
+                   const std::string& last);
+  void print_loop(const std::vector<AxisPart>& parts, const std::string& first, const std::string& last);
 
   // emit_cpp_fold.cpp
   void declare_running(const Walk& walk, std::size_t number);
@@ -82,8 +93,9 @@ class CppEmitter {
   std::vector<bool> in_row_;
   int tile_ = 1;  // rows that are walked side by side, along the innermost kept axis
   int tile_axis_ =
-      -1;          // of a kernel without reductions: the axis whose elements are the rows of a tile, or -1
-  int split_ = 0;  // elements of a row that one piece takes; 0 for whole rows
+      -1;            // of a kernel without reductions: the axis whose elements are the rows of a tile, or -1
+  int borders_ = 0;  // between parts of axes, so far
+  int split_ = 0;    // elements of a row that one piece takes; 0 for whole rows
   std::string row_length_;  // the parameter
 };
 

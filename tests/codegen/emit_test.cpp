@@ -141,6 +141,29 @@ TEST_CASE("a kernel's parameters lie at C's offsets") {
   CHECK(source.param_bytes % 8 == 0);
 }
 
+TEST_CASE("on the CPU each part of a joined or padded axis has a loop that tests nothing") {
+  struct Case {
+    const char *inputs, *body;
+    int loops;
+  };
+  for (const Case& c : {Case{"%x: f32[500], %y: f32[300])", "return concat(%x, %y, axis=0)", 2},
+                        Case{"%x: f32[5, 500], %y: f32[5, 300])", "return neg(concat(%x, %y, axis=1))", 2},
+                        Case{"%x: f32[5, 80], %y: f32[3, 80])", "return neg(concat(%x, %y, axis=0))", 2},
+                        Case{"%x: f32[500])", "return add(pad(%x, before=[3], after=[1], value=2), 1)", 3},
+                        Case{"%x: f32[7, 99])", "return pad(%x, before=[1, 1], after=[1, 1], value=2)", 5}}) {
+    const std::string text = text_of(c.inputs, c.body);
+    INFO(text);
+    const std::string kernel = text.substr(text.find("extern \"C\""));
+    int loops = 0;
+    for (std::size_t at = 0; (at = kernel.find("#pragma omp simd", at)) != std::string::npos; ++at) ++loops;
+    CHECK(loops == c.loops);
+    CHECK(kernel.find("< (uint64)") == std::string::npos);
+  }
+  // Loops of a few elements would cost more than they save.
+  CHECK_THAT(text_of("%x: f32[99, 6])", "return pad(%x, before=[0, 1], after=[0, 1], value=2)"),
+             ContainsSubstring("< (uint64)"));
+}
+
 TEST_CASE("bool is read and written as bytes") {
   for (const Target& target : targets) {
     const std::string text = text_of("%a: bool[64], %b: bool[64])", "return logical_and(%a, %b)", target);

@@ -44,6 +44,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   cuda_on_cpu/use_simulator.cpp
   program/across_test.cpp
   program/gathers_test.cpp
+  program/parts_test.cpp
   program/joined_reductions_test.cpp
   program/layouts_test.cpp
   program/lengths_test.cpp
