@@ -1,17 +1,16 @@
 // The fuser. It walks the nodes in order and lets each join the groups of its operands while that is legal
 // and pays:
 //
-//  - a group is a kernel over one domain: the shape of its elementwise nodes, or of what its reductions fold;
-//  nodes
-//    without the folded axes are computed once per row;
+//  - a group is a kernel over one domain: the shape of its elementwise nodes, or of what its reductions
+//    fold; nodes without the folded axes are computed once per row;
 //  - a node joins a producer's group when it walks over the same elements in the same order (axis_trace.h),
-//  or over
-//    one element per row; an elementwise producer whose only reader is the node joins through any movement
-//    op;
-//  - two groups never join when a third lies on a path between them, or when one reads the other's result at
-//  other
-//    positions;
+//    or over one element per row; an elementwise producer whose only reader is the node joins through any
+//    movement op;
+//  - two groups never join when a third lies on a path between them, or when one reads the other's result
+//    at other positions;
 //  - what cannot join is stored and read again, unless computing it again is cheaper (cast, scale, mask);
+//  - a concat of many tensors, which several kernels write, joins neither folds nor what reads it
+//    elsewhere, nor another such;
 //  - a group that folds rows takes in reductions across them where the device can (fuse_across.cpp);
 //  - at last, groups over one domain that read the same memory join, even if neither needs the other.
 //
@@ -34,6 +33,10 @@ using ir::Value;
 bool is_computed(Op op) {
   return ir::is_elementwise(op) || ir::is_reduction(op) || ir::is_gather(op) || ir::is_scatter(op) ||
          ir::is_search(op) || op == Op::matmul || op == Op::pad || op == Op::concat || op == Op::random_bits;
+}
+
+bool joins_many(const ir::Graph& graph, Value node, int most) {
+  return graph.op(node) == Op::concat && std::ssize(graph.operands(node)) > most;
 }
 
 Partition fuse(const ir::Graph& graph, const InputStrides& inputs, const ProductLibrary& library,
@@ -199,6 +202,7 @@ int Fuser::start_group(Value node, const std::vector<Edge>& edges) {
   group.first = group.last = group.horizon = node.id;
   const bool segments = ir::is_scatter(op), reduction = ir::is_reduction(op) || segments;
   group.alone = elementwise_only_ && !ir::is_elementwise(op);
+  group.in_parts = joins_many(g_, node, options_.most_joined);
   group.written = segments    ? segment_domain(node)
                   : reduction ? g_.shape(g_.operands(node)[0])
                               : g_.shape(node);

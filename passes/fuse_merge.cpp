@@ -39,6 +39,8 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
   if (a.reductions + b.reductions > budget_.reductions)
     return fmt::format("together they would have {} reductions, and a kernel takes {}",
                        a.reductions + b.reductions, budget_.reductions);
+  if ((a.in_parts && (b.in_parts || b.has_reduction)) || (b.in_parts && a.has_reduction))
+    return "many tensors are joined by several kernels, each of which writes a part";
   const std::size_t sources = a.sources.size() + b.sources.size();
   if (sources > static_cast<std::size_t>(budget_.operands)) {
     std::vector<Value> distinct = a.sources;
@@ -177,6 +179,7 @@ void Fuser::embed(Building& group, const Alignment& axes) {
 std::string Fuser::inline_moved(int producer, Value consumer, const std::vector<Edge>& edges) {
   Building& from = groups_[static_cast<std::size_t>(producer)];
   const Value p = edges[0].trace->source;
+  if (from.in_parts) return "several kernels write it";
   if (from.has_reduction || edges.size() != 1 || users_[p.id] != 1) return "others read it, too";
   // No other node of the producer's group may be read from outside.
   std::uint32_t uses = 0, own_uses = 1;
@@ -226,6 +229,7 @@ void Fuser::absorb(int a, int b) {
   small->readers = {};
   large->alone = large->alone || small->alone;
   large->in_segments = large->in_segments || small->in_segments;
+  large->in_parts = large->in_parts || small->in_parts;
   large->reductions += small->reductions;
   large->first = std::min(large->first, small->first);
   large->last = std::max(large->last, small->last);

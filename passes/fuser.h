@@ -48,6 +48,7 @@ class Fuser {
     bool has_reduction = false;
     bool in_segments = false;  // rows fold only the part of the folded axis that is theirs
     bool alone = false;        // joins no others but casts, by SINTER_FUSION=elementwise
+    bool in_parts = false;     // has a concat of so many tensors that several kernels write it
     int reductions = 0;
     std::vector<int> readers;             // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node

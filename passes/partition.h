@@ -52,11 +52,15 @@ std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const 
 /// What a device's kernels can do beyond what all can.
 struct FusionOptions {
   bool across_rows = false;  // fold rows and, at the same time, across them (passes/fuse_across.cpp)
+  int most_joined = 16;      // a concat of more tensors is written in parts (codegen/divide.h)
 };
 
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.
 Partition fuse(const ir::Graph& graph, const InputStrides& inputs = {}, const ProductLibrary& library = {},
                const FusionOptions& options = {});
+
+/// Whether the node is a concat of more than `most` tensors.
+bool joins_many(const ir::Graph& graph, ir::Value node, int most);
 
 /// True for the nodes that a group computes: elementwise ops, reductions, gathers, random bits, pad, concat,
 /// products. The others are inputs, or index maps and literals that cost nothing.

@@ -88,8 +88,9 @@ std::vector<GroupSummary> Program::summaries() const {
       for (int number : p.kernels_of[i]) {
         const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(number)];
         if (kernels.name.empty()) kernels.name = k.name;
-        kernels.schedule += kernels.schedule.empty() ? "" : "; then ";
-        kernels.schedule += p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
+        const std::string schedule = p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
+        if (!kernels.schedule.ends_with(schedule))
+          kernels.schedule += (kernels.schedule.empty() ? "" : "; then ") + schedule;
         if (const std::string others = companions(p.launch_of(i)); !others.empty())
           kernels.schedule += "; " + others;
         kernels.bytes_read = kernels.bytes_read + k.bytes(false);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "codegen/cut_groups.h"
+#include "codegen/divide.h"
 #include "codegen/merge_reductions.h"
 #include "codegen/split_across.h"
 #include "ir/base/check.h"
@@ -26,6 +28,12 @@ namespace {
 passes::ProductLibrary product_library(const ProgramOptions& options) {
   if (options.target.backend == codegen::Backend::cpu) return {};
   return {false, false, options.numerics != Numerics::strict};
+}
+
+/// Tensors that one kernel joins: on the CPU it has a loop for each, which takes the compiler long. On a GPU
+/// each kernel would be a launch.
+int most_joined(bool gpu) {
+  return gpu ? std::numeric_limits<int>::max() : 8;
 }
 
 }  // namespace
@@ -61,7 +69,8 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
-  p.partition = passes::fuse(p.optimized, context.inputs, context.library, {gpu && any_order});
+  p.partition =
+      passes::fuse(p.optimized, context.inputs, context.library, {gpu && any_order, most_joined(gpu)});
   p.forms = gpu ? passes::math_forms(p.optimized, p.options.numerics) : std::vector<passes::MathForm>{};
   p.store_outputs();
   if (gpu) p.cut_groups();
@@ -121,6 +130,11 @@ void Program::Impl::generate() {
     kernels_of.emplace_back();
     if (group.kind == passes::GroupKind::gemm) continue;
     codegen::Kernel kernel = lower(group);
+    const int most = most_joined(options.target.backend == codegen::Backend::cuda);
+    if (std::ranges::any_of(group.nodes, [&](Value v) { return passes::joins_many(optimized, v, most); })) {
+      std::ranges::for_each(codegen::divide(kernel, most), add);
+      continue;
+    }
     if (!kernel.folds_across()) {
       add(std::move(kernel));
       continue;

@@ -167,6 +167,28 @@ TEST_CASE("movement alone launches nothing, but for what no strides express") {
   CHECK(fuse_text("graph @g(%x: f32[8]) { %0 = concat(%x, %x, axis=0) return %0 }").groups.size() == 1);
 }
 
+TEST_CASE("a concat of many tensors is fused with neither folds nor what reads it elsewhere") {
+  std::string inputs, joined;
+  for (int i = 0; i < 17; ++i) {
+    inputs += "%x" + std::to_string(i) + ": f32[8], ";
+    joined += "%x" + std::to_string(i) + ", ";
+  }
+  inputs += "%i: int64[9]";
+  const auto partition = [&](const std::string& body) {
+    const std::string text = "graph @g(" + inputs + ") { %c = concat(" + joined + "axis=0) " + body + " }";
+    return fuse_text(text.c_str());
+  };
+  CHECK(partition("%y = mul(%c, 3) %z = tanh(%y) return %z").groups.size() == 1);
+  for (const char* body : {"%y = sum(%c, axes=[0]) return %y", "%y = take(%c, %i, axis=0) return %y",
+                           "%y = sum(%c, axes=[0], keepdims=true) %z = sub(%c, %y) return %z"}) {
+    const Partition p = partition(body);
+    CHECK(p.groups.size() == 2);
+    CHECK(has_reason(p, std::string_view(body).find("sum") != std::string_view::npos
+                            ? "many tensors are joined by several kernels"
+                            : "they walk over different elements"));
+  }
+}
+
 TEST_CASE("groups run in an order in which their inputs are there") {
   const Partition p = fuse_text(R"(graph @g(%x: f32[8, 8]) {
     %0 = sum(%x, axes=[0])

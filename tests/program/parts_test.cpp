@@ -2,6 +2,9 @@
 // element is where it belongs, whatever lies on the borders. Results are exact.
 #include <fmt/format.h>
 
+#include <set>
+
+#include "runtime/program_impl.h"
 #include "tests/program/check.h"
 
 using namespace sinter;
@@ -13,6 +16,30 @@ void check(const std::string& inputs, const std::string& body, const std::vector
   const std::string text = fmt::format("graph @g({}) {{\n  {}\n}}\n", inputs, body);
   INFO(text);
   CHECK(off_exact(ir::parse(text), arrays) == "");
+}
+
+/// A concat of so many tensors, of shapes that `shape` gives by number, and what is done with it.
+struct Many {
+  std::string inputs, concat;
+  std::vector<ir::Array> arrays;
+};
+
+Many many(int count, int axis, const std::function<std::vector<std::int64_t>(int)>& shape) {
+  Many m;
+  for (int i = 0; i < count; ++i) {
+    m.arrays.push_back(whole_numbers(f32, shape(i), i));
+    std::string lengths;
+    for (std::int64_t n : shape(i)) lengths += fmt::format("{}{}", lengths.empty() ? "" : ", ", n);
+    m.inputs += fmt::format("{}%x{}: f32[{}]", i > 0 ? ", " : "", i, lengths);
+    m.concat += fmt::format("{}%x{}", i > 0 ? ", " : "", i);
+  }
+  m.concat = fmt::format("concat({}, axis={})", m.concat, axis);
+  return m;
+}
+
+std::shared_ptr<const runtime::Program> program_of(const Many& m) {
+  const std::string text = fmt::format("graph @g({}) {{\n  return {}\n}}\n", m.inputs, m.concat);
+  return runtime::Program::build(ir::parse(text), runtime::ProgramOptions{});
 }
 
 }  // namespace
@@ -61,5 +88,48 @@ TEST_CASE("matrices joined and padded along every axis are right") {
             arrays);
     }
     check(inputs, "return add(pad(%x, before=[1, 1, 1], after=[1, 1, 1], value=0), 1)", arrays);
+  }
+}
+
+TEST_CASE("many tensors are joined right, and what is done with them is") {
+  for (int count : {8, 9, 17, 49}) {
+    const Many lines = many(count, 0, [](int i) { return std::vector<std::int64_t>{i % 3 == 0 ? 700 : 5}; });
+    const Many rows = many(count, 0, [](int i) { return std::vector<std::int64_t>{i % 4, 300}; });
+    const Many columns = many(count, 1, [](int i) { return std::vector<std::int64_t>{20, i % 5 + 1}; });
+    check(lines.inputs, "return " + lines.concat, lines.arrays);
+    check(
+        lines.inputs,
+        fmt::format("%c = {}\n  return mul(%c, 3), neg(flip(%c, axes=[0])), sum(%c, axes=[0])", lines.concat),
+        lines.arrays);
+    for (const Many* m : {&rows, &columns}) {
+      check(m->inputs, "return " + m->concat, m->arrays);
+      check(m->inputs, fmt::format("return add({}, 1)", m->concat), m->arrays);
+      check(m->inputs, fmt::format("return max({}, axes=[0])", m->concat), m->arrays);
+      check(m->inputs, fmt::format("return neg(permute_dims({}, axes=[1, 0]))", m->concat), m->arrays);
+      check(m->inputs, fmt::format("return pad({}, before=[1, 2], after=[0, 3], value=7)", m->concat),
+            m->arrays);
+    }
+  }
+}
+
+TEST_CASE("a concat of many tensors is kernels that read few, of few texts") {
+  struct Case {
+    int length, kernels;  // of 300 tensors
+  };
+  for (const Case& c : {Case{5, 38}, Case{1024, 300}}) {
+    const auto program = program_of(many(300, 0, [&](int) { return std::vector<std::int64_t>{c.length}; }));
+    const runtime::Program::Impl& p = program->impl();
+    CHECK(std::ssize(p.kernels) == c.kernels);
+    std::set<std::string> texts;
+    ir::Dim read, written;
+    for (const codegen::Kernel& k : p.kernels) {
+      CHECK(k.buffers.size() <= 9);
+      read = read + k.bytes(false);
+      written = written + k.bytes(true);
+    }
+    for (const codegen::KernelSource& s : p.sources) texts.insert(s.text);
+    CHECK(texts.size() <= 4);
+    CHECK(read.str() == std::to_string(4 * 300 * c.length));
+    CHECK(written.str() == std::to_string(4 * 300 * c.length));
   }
 }
