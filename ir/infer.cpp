@@ -68,18 +68,23 @@ DType elementwise_dtype(const Graph& g, const ElementwiseInfo& info, Operands x,
   return t;
 }
 
+/// The one shape of these operands, of all of `x`; a scalar stands for every element.
+const Shape* shape_of_elements(const Graph& g, Op op, Operands x, Operands operands) {
+  const Shape* shape = g[operands[0]].shape;
+  for (Value v : operands) {
+    const Shape* s = g[v].shape;
+    if (s == shape || s->rank() == 0) continue;
+    if (shape->rank() != 0)
+      fail<ShapeError>("{}: shapes differ; broadcast_to one of them first", describe(g, op, x));
+    shape = s;
+  }
+  return shape;
+}
+
 Inferred infer_elementwise(const Graph& g, Op op, Operands x, const Attrs& attrs) {
   const ElementwiseInfo& info = elementwise_info(op);
   check_arity(g, op, x, static_cast<std::size_t>(info.arity));
-  Inferred result{elementwise_dtype(g, info, x, attrs), g[x[0]].shape, {}};
-  for (Value v : x) {
-    const Shape* s = g[v].shape;
-    if (s == result.same || s->rank() == 0) continue;  // a scalar stands for every element
-    if (result.same->rank() != 0)
-      fail<ShapeError>("{}: shapes differ; broadcast_to one of them first", describe(g, op, x));
-    result.same = s;
-  }
-  return result;
+  return {elementwise_dtype(g, info, x, attrs), shape_of_elements(g, op, x, x), {}};
 }
 
 Inferred infer_reduction(const Graph& g, Op op, Operands x, const Attrs& attrs) {
@@ -310,15 +315,7 @@ Inferred infer_search(const Graph& g, Op op, Operands x) {
       fail<DTypeError>("{}: searches int64 for int64; convert the operands with astype first",
                        describe(g, op, x));
   if (g.shape(x[0]).rank() != 1) fail<ShapeError>("{}: searches an array of one axis", describe(g, op, x));
-  Inferred result{DType::int64, g[x[1]].shape, {}};
-  for (Value v : x.subspan(1)) {
-    const Shape* s = g[v].shape;
-    if (s == result.same || s->rank() == 0) continue;  // a scalar stands for every element
-    if (result.same->rank() != 0)
-      fail<ShapeError>("{}: shapes differ; broadcast_to one of them first", describe(g, op, x));
-    result.same = s;
-  }
-  return result;
+  return {DType::int64, shape_of_elements(g, op, x, x.subspan(1)), {}};
 }
 
 Inferred infer_matmul(const Graph& g, Op op, Operands x) {
