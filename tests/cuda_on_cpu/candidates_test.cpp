@@ -7,22 +7,14 @@
 #include "runtime/program_impl.h"
 #include "tests/catch.h"
 #include "tests/cuda_on_cpu/run_program.h"
+#include "tests/support/drawn.h"
 #include "tests/support/error_bounds.h"
-#include "tests/support/random.h"
 #include "tests/support/run_program.h"
 
 using namespace sinter;
 using namespace sinter::testing;
 
 namespace {
-
-ir::Array drawn(DType t, const std::vector<std::int64_t>& shape, std::uint64_t seed) {
-  ir::Array array(t, shape);
-  Random random(seed);
-  for (std::int64_t i = 0; i < array.elements(); ++i)
-    array.set(i, ir::Scalar::from_real(t, 4 * random.uniform() - 2));
-  return array;
-}
 
 /// Runs the graph under each candidate of its kernels, of which one is by `chooser`. Returns how many other
 /// schedules that were.

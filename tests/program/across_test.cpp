@@ -3,20 +3,12 @@
 #include <fmt/format.h>
 
 #include "tests/program/check.h"
-#include "tests/support/random.h"
+#include "tests/support/drawn.h"
 
 using namespace sinter;
 using namespace sinter::testing;
 
 namespace {
-
-ir::Array drawn(DType t, const std::vector<std::int64_t>& shape, std::uint64_t seed) {
-  ir::Array array(t, shape);
-  Random random(seed);
-  for (std::int64_t i = 0; i < array.elements(); ++i)
-    array.set(i, ir::Scalar::from_real(t, 4 * random.uniform() - 2));
-  return array;
-}
 
 /// The gradients of a layer norm over the last of `rank` axes, with those of its weight and bias.
 std::string layer_norm_backward(DType t, const std::vector<std::int64_t>& shape) {

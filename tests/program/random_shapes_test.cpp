@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/program/check.h"
+#include "tests/support/drawn.h"
 #include "tests/support/random.h"
 
 using namespace sinter;
@@ -31,13 +32,6 @@ std::vector<std::int64_t> random_shape(Random& random) {
   }
   std::swap(shape.front(), shape[random.below(shape.size())]);
   return shape;
-}
-
-ir::Array random_numbers(DType t, const std::vector<std::int64_t>& shape, Random& random) {
-  ir::Array array(t, shape);
-  for (std::int64_t i = 0; i < array.elements(); ++i)
-    array.set(i, ir::Scalar::from_real(t, 4 * random.uniform() - 2));
-  return array;
 }
 
 /// One of the formulas, folding `axis` and, where it folds both, the other axes.
@@ -78,7 +72,7 @@ TEST_CASE("formulas over random shapes hold the bounds of the reference") {
     const std::vector<std::int64_t> shape = random_shape(random);
     const std::string text = fmt::format("graph @shapes(%x: {0}[{1}], %y: {0}[{1}]) {{\n  {2}\n}}\n", name(t),
                                          fmt::join(shape, ", "), random_formula(random, shape));
-    const ir::Array x = random_numbers(t, shape, random), y = random_numbers(t, shape, random);
+    const ir::Array x = drawn(t, shape, random), y = drawn(t, shape, random);
     INFO("seed " << seed << "\n" << text);
     CHECK(off_bounds(ir::parse(text), {x, y}, random.chance(0.2) ? Numerics::strict : Numerics::standard) ==
           "");

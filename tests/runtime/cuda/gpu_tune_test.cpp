@@ -9,9 +9,9 @@
 #include "runtime/tune.h"
 #include "sinter/sinter.h"
 #include "tests/catch.h"
+#include "tests/support/drawn.h"
 #include "tests/support/error_bounds.h"
 #include "tests/support/gpu.h"
-#include "tests/support/random.h"
 #include "tests/support/run_program.h"
 #include "tests/support/sandbox.h"
 
@@ -43,12 +43,8 @@ void forget_choices(const std::string& text) {
   for (const std::string& key : tuning.keys) cache.disk().drop(key);
 }
 
-ir::Array drawn(std::int64_t rows) {
-  ir::Array array(f32, {rows, 256});
-  Random random(3);
-  for (std::int64_t i = 0; i < array.elements(); ++i)
-    array.set(i, ir::Scalar::from_real(f32, 4 * random.uniform() - 2));
-  return array;
+ir::Array drawn_rows(std::int64_t rows) {
+  return drawn(f32, {rows, 256}, 3);
 }
 
 std::vector<ir::Array> run(const runtime::Program& program, const runtime::TensorView& x) {
@@ -68,7 +64,7 @@ bool same(const std::vector<ir::Array>& a, const std::vector<ir::Array>& b) {
 TEST_CASE("SINTER_AUTOTUNE times kernels at the first run, and keeps what it found") {
   const RunsOn gpu(need_gpu());
   const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}, {"SINTER_LOG", "timing"}};
-  const ir::Array x = drawn(1001);
+  const ir::Array x = drawn_rows(1001);
   const runtime::TensorView on_gpu = view_of(x);
   const std::vector<Bounded> expected = evaluate_bounded(ir::parse(graph(1001)), std::array{x});
   forget_choices(graph(1001));
@@ -92,7 +88,7 @@ TEST_CASE("SINTER_AUTOTUNE times kernels at the first run, and keeps what it fou
 
 TEST_CASE("what strict programs compute does not depend on tuning") {
   const RunsOn gpu(need_gpu());
-  const runtime::TensorView x = view_of(drawn(1002));
+  const runtime::TensorView x = view_of(drawn_rows(1002));
   const std::vector<ir::Array> plain = run(*built(graph(1002), Numerics::strict), x);
   const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}};
   CHECK(same(run(*built(graph(1002), Numerics::strict), x), plain));
@@ -109,7 +105,7 @@ TEST_CASE("nothing is tuned while a stream is captured, but by the next call") {
   runtime::TensorView x;
   {
     const StreamScope scope(stream, Device("cuda"));
-    x = view_of(drawn(1003));  // what a graph reads belongs to its stream
+    x = view_of(drawn_rows(1003));  // what a graph reads belongs to its stream
     REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) == cudaSuccess);
     const auto results = program->run(std::array{x});
     CHECK(program->explain().find("tuned    candidate ") == std::string::npos);
@@ -128,7 +124,7 @@ TEST_CASE("nothing is tuned while a stream is captured, but by the next call") {
 TEST_CASE("threads that call a program for the first time together get one tuning and right results") {
   const RunsOn gpu(need_gpu());
   const ScopedEnvironment tuned{{"SINTER_AUTOTUNE", "1"}, {"SINTER_LOG", "timing"}};
-  const ir::Array x = drawn(1005);
+  const ir::Array x = drawn_rows(1005);
   const runtime::TensorView on_gpu = view_of(x);
   forget_choices(graph(1005));
   const CapturedLog log;
