@@ -57,6 +57,7 @@ Kernel part_of(const Kernel& k, const AxisPart& part) {
     s.value = of(s.value);
     s.address = moved(s.address);
     take_buffer(s.buffer);
+    s.in_part = true;
     result.stores.push_back(std::move(s));
   }
   return collapse(std::move(result));
@@ -70,36 +71,93 @@ std::int64_t bytes_of_index(const Kernel& k, int axis) {
   return bytes * size_of(k.buffers[static_cast<std::size_t>(k.stores[0].buffer)].dtype);
 }
 
-}  // namespace
+/// Where kernels along an axis end.
+struct Division {
+  int axis = -1;
+  std::vector<std::int64_t> ends;
+};
 
-std::vector<Kernel> divide(const Kernel& k, int most) {
-  constexpr std::int64_t long_run = 1024;  // bytes that are worth a kernel
-  if (k.has_reduction() || k.stores.empty()) return {k};
+/// What a kernel's text may have.
+bool is_small(const Kernel& k, const AxisPart& part) {
+  constexpr std::size_t most_values = 256;
+  constexpr int most_loads = 32;
+  const InParts in = in_parts(k, {&part, 1});
+  const auto loads = std::ranges::count_if(in.needed, [&](int v) {
+    return k.values[static_cast<std::size_t>(v)].kind == KernelValue::Kind::load;
+  });
+  return in.needed.size() <= most_values && loads <= most_loads;
+}
+
+/// One long part for each, or up to `most` short ones.
+Division division_of(const Kernel& k, Backend backend) {
+  const bool gpu = backend == Backend::cuda;
+  const std::int64_t long_run = gpu ? 128 : 1024;  // bytes that are worth a kernel
+  constexpr int most = 8;
+  Division division;
+  if (k.has_reduction() || k.stores.empty()) return division;
   std::vector<int> all(k.values.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   std::vector<std::int64_t> borders;
-  int axis = -1;
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     if (std::vector<std::int64_t> found = borders_along(k, static_cast<int>(i), all);
         found.size() > borders.size()) {
       borders = std::move(found);
-      axis = static_cast<int>(i);
+      division.axis = static_cast<int>(i);
     }
-  if (static_cast<int>(borders.size()) < most) return {k};
-  borders.push_back(k.axes[static_cast<std::size_t>(axis)].extent.value());
-  const std::int64_t bytes = bytes_of_index(k, axis);
-  std::vector<Kernel> kernels;
+  if (division.axis < 0) return division;
+  borders.push_back(k.axes[static_cast<std::size_t>(division.axis)].extent.value());
+  const std::int64_t bytes = bytes_of_index(k, division.axis);
   std::int64_t begin = 0, previous = 0;
   int parts = 0;
   for (std::size_t i = 0; i < borders.size(); ++i) {
+    const bool is_last = i + 1 == borders.size();
     const bool is_long = (borders[i] - previous) * bytes >= long_run;
-    const bool next_is_long = i + 1 < borders.size() && (borders[i + 1] - borders[i]) * bytes >= long_run;
+    const bool next_is_long = !is_last && (borders[i + 1] - borders[i]) * bytes >= long_run;
     previous = borders[i];
-    if (++parts < most && !is_long && !next_is_long && i + 1 < borders.size()) continue;
-    kernels.push_back(part_of(k, {axis, begin, borders[i]}));
+    if (++parts < most && !is_long && !next_is_long && !is_last &&
+        is_small(k, {division.axis, begin, borders[i + 1]}))
+      continue;
+    division.ends.push_back(borders[i]);
     begin = borders[i];
     parts = 0;
   }
+  return division;
+}
+
+std::vector<Kernel> kernels_of(const Kernel& k, const Division& division) {
+  std::vector<Kernel> kernels;
+  std::int64_t begin = 0;
+  for (std::int64_t end : division.ends) {
+    kernels.push_back(part_of(k, {division.axis, begin, end}));
+    begin = end;
+  }
+  return kernels;
+}
+
+}  // namespace
+
+int most_joined(Backend backend) {
+  return backend == Backend::cuda ? 16 : 8;
+}
+
+std::vector<Kernel> divide(const Kernel& k, Backend backend) {
+  const Division division = division_of(k, backend);
+  if (division.ends.size() <= 1) return {k};
+  return kernels_of(k, division);
+}
+
+std::vector<Kernel> divide_few(const Kernel& k, Backend backend) {
+  constexpr std::int64_t least_bytes = 16 << 20;  // a launch takes about as long as to move half of that
+  const ir::Dim read = k.bytes(false), written = k.bytes(true);
+  if (backend == Backend::cpu || !read.is_constant() || !written.is_constant() ||
+      read.value() + written.value() < least_bytes)
+    return {k};
+  const Division division = division_of(k, backend);
+  if (division.ends.size() <= 1 || static_cast<int>(division.ends.size()) > most_joined(backend)) return {k};
+  std::vector<Kernel> kernels = kernels_of(k, division);
+  std::int64_t apart = 0;
+  for (const Kernel& part : kernels) apart += part.bytes(false).value();
+  if (apart > read.value() + read.value() / 16) return {k};
   return kernels;
 }
 

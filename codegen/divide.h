@@ -4,13 +4,22 @@
 
 #include <vector>
 
+#include "codegen/device.h"
 #include "codegen/kernel.h"
 
 namespace sinter::codegen {
 
+/// Tensors that one kernel joins: on a GPU it chooses among them for each vector, on the CPU it has a loop
+/// for each, which takes the compiler long.
+int most_joined(Backend backend);
+
 /// The kernels, in any order, whose domains are the parts of the kernel's domain along the axis with the most
-/// borders: where there are more than `most` parts between them, and no reduction. A kernel takes one part
-/// that is long in memory, or up to `most` short ones.
-std::vector<Kernel> divide(const Kernel& kernel, int most);
+/// borders, where there is no reduction. A kernel takes one part that is long in memory, or several short
+/// ones.
+std::vector<Kernel> divide(const Kernel& kernel, Backend backend);
+
+/// The same for a kernel that joins few: only on a GPU, which reads parts in whole vectors, where there is so
+/// much to move that launches of their own do not matter, and parts read nothing in common. Else the kernel.
+std::vector<Kernel> divide_few(const Kernel& kernel, Backend backend);
 
 }  // namespace sinter::codegen

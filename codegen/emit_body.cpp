@@ -117,6 +117,14 @@ std::string BodyPrinter::element(int buffer_number, const Affine& address, const
   return fmt::format("{}[{}]", buffer(buffer_number), affine(address, where));
 }
 
+std::string BodyPrinter::store_index(int number) {
+  const KernelStore& s = kernel_->stores[static_cast<std::size_t>(number)];
+  const std::string name = fmt::format("w{}", number);
+  const std::string index = affine(s.address, name);
+  const bool adds = s.in_part && s.address.constant.is(0);
+  return adds ? index + " + " + length(s.address.constant, name + "_o") : index;
+}
+
 std::string BodyPrinter::load(int value) {
   const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
   std::string text = element(v.buffer, v.address, value_name(value));

@@ -52,6 +52,9 @@ class BodyPrinter {
   /// What was read from memory, as a value.
   static std::string from_stored(const std::string& text, DType t);
   std::string element(int buffer, const Affine& address, const std::string& where);
+  /// The index of the element that a store, of this number, writes. Where the part begins that a kernel
+  /// writes is an argument even if that is at 0, so that kernels of all parts have one text.
+  std::string store_index(int number);
   /// `op` applied to operand texts, for whole numbers wrapping at the dtype.
   static std::string apply(ir::Op op, DType dtype, const std::vector<std::string>& operands);
   /// The parameter that holds the value a fold of the reduction `value` starts from.

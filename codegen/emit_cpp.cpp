@@ -75,7 +75,7 @@ void CppEmitter::finish(KernelSource& source) {
 
 void CppEmitter::store(int number, int value) {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-  lines_.add(fmt::format("{} = v{};", body_.element(s.buffer, s.address, fmt::format("w{}", number)), value));
+  lines_.add(fmt::format("{}[{}] = v{};", body_.buffer(s.buffer), body_.store_index(number), value));
 }
 
 /// Brings what a tile has of a load to an array in which it lies as the loops go.

@@ -138,8 +138,8 @@ std::string CudaEmitter::stored_type(int store) const {
 
 void CudaEmitter::store(int number, std::string_view condition) {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
-  lines_.add(fmt::format("{}{} = v{};", condition,
-                         body_.element(s.buffer, s.address, fmt::format("w{}", number)), s.value));
+  lines_.add(
+      fmt::format("{}{}[{}] = v{};", condition, body_.buffer(s.buffer), body_.store_index(number), s.value));
 }
 
 /// What guards and places need is the same for the whole vector; of a row's values it is at hand.
@@ -241,7 +241,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   for (int s : wide) {
     const KernelStore& st = k_.stores[static_cast<std::size_t>(s)];
     lines_.add(fmt::format("{}store_vec<{}>({} + {}, y{});", if_live_, store_access(s),
-                           body_.buffer(st.buffer), body_.affine(st.address, fmt::format("w{}", s)), s));
+                           body_.buffer(st.buffer), body_.store_index(s), s));
   }
 }
 

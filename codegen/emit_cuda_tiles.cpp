@@ -216,8 +216,8 @@ class TilePrinter {
     const KernelStore& s = stored(tile.store);
     open_own_order(tile, true);
     lines_.add(fmt::format("store_vec<{0}>({1} + {2}, load_vec<{0}, {0}>({3} + {4}));", tile.access,
-                           body_.buffer(s.buffer), body_.affine(s.address, fmt::format("w{}", tile.store)),
-                           name(tile), skewed(tile, "q")));
+                           body_.buffer(s.buffer), body_.store_index(tile.store), name(tile),
+                           skewed(tile, "q")));
     close_own_order();
   }
 
@@ -371,15 +371,14 @@ class TilePrinter {
       const SharedTile* tile = tile_of(-1, s);
       const std::string to = tile                   ? unit_element(*tile)
                              : store_access(s) != 0 ? fmt::format("y{}.at[k]", s)
-                                                    : body_.element(k_.stores[i].buffer, k_.stores[i].address,
-                                                                    fmt::format("w{}", s));
+                                                    : fmt::format("{}[{}]", body_.buffer(k_.stores[i].buffer),
+                                                                  body_.store_index(s));
       lines_.add(fmt::format("{} = v{};", to, k_.stores[i].value));
     }
     lines_.close();
     for (int s : wide)
       lines_.add(fmt::format("store_vec<{}>({} + as_it_is({}), y{});", store_access(s),
-                             body_.buffer(stored(s).buffer),
-                             body_.affine(stored(s).address, fmt::format("w{}", s)), s));
+                             body_.buffer(stored(s).buffer), body_.store_index(s), s));
     close_units([&] {
       for (const SharedTile& tile : s_.tiles)
         if (tile.store >= 0) move_unit(tile);

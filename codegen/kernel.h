@@ -93,6 +93,7 @@ struct KernelStore {
   int value;
   int buffer;
   Affine address;
+  bool in_part = false;  // other kernels write other parts of the buffer
 };
 
 struct Kernel {

@@ -181,6 +181,12 @@ void Fuser::visit(Value node) {
       }
     }
   }
+  if (Building& all = groups_[static_cast<std::size_t>(find(group))];
+      joins_many(g_, node, options_.most_joined)) {
+    all.part_ops = static_cast<int>(all.nodes.size() + all.copies.size());
+    all.part_sources = all.sources;
+    std::ranges::sort(all.part_sources);
+  }
 }
 
 /// The axes of a sum over segments: those of the result, and after the one that is scattered along the order.

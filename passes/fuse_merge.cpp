@@ -14,7 +14,9 @@ std::string Fuser::merge(int producer, Value consumer, const std::vector<Edge>& 
   Building &from = groups_[static_cast<std::size_t>(producer)],
            &to = groups_[static_cast<std::size_t>(target)];
   if (stays_alone(from, to)) return "SINTER_FUSION=elementwise fuses elementwise operations only";
-  if (std::string reason = over_budget(from, to); !reason.empty()) return reason;
+  const bool is_part = joins_many(g_, consumer, options_.most_joined);
+  if (std::string reason = is_part ? over_budget_of_part(from, to) : over_budget(from, to); !reason.empty())
+    return reason;
   if (!from.has_reduction && !to.has_reduction && ends_chain(from, consumer))
     return "a long chain is cut here, so that kernels stay small";
   if (reads_stored(to, producer) || reads_stored(from, target))
@@ -32,9 +34,25 @@ bool Fuser::stays_alone(const Building& producer, const Building& consumer) cons
   return consumer.alone || consumer.nodes.size() > 1 || g_.op(consumer.nodes[0]) != Op::cast;
 }
 
+/// For what is joined with many others: one kernel computes it, and few of the others.
+std::string Fuser::over_budget_of_part(const Building& part, const Building& whole) const {
+  if (part.in_parts || part.has_reduction || whole.has_reduction)
+    return "many tensors are joined by several kernels, each of which writes a part";
+  const std::size_t ops = part.nodes.size() + part.copies.size();
+  if (ops > static_cast<std::size_t>(budget_.cut_from) ||
+      part.sources.size() > static_cast<std::size_t>(budget_.part_operands))
+    return fmt::format(
+        "it has {} operations and reads {} tensors, and one of many that are joined has {} and {}", ops,
+        part.sources.size(), budget_.cut_from, budget_.part_operands);
+  return "";
+}
+
 std::string Fuser::over_budget(const Building& a, const Building& b) const {
-  const std::size_t ops = a.nodes.size() + a.copies.size() + b.nodes.size() + b.copies.size();
-  if (ops > static_cast<std::size_t>(budget_.ops))
+  const auto ops_of = [](const Building& g) {
+    return static_cast<int>(g.nodes.size() + g.copies.size()) - g.part_ops;
+  };
+  const int ops = ops_of(a) + ops_of(b);
+  if (ops > budget_.ops)
     return fmt::format("together they would have {} operations, and a kernel takes {}", ops, budget_.ops);
   if (a.reductions + b.reductions > budget_.reductions)
     return fmt::format("together they would have {} reductions, and a kernel takes {}",
@@ -45,6 +63,8 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
   if (sources > static_cast<std::size_t>(budget_.operands)) {
     std::vector<Value> distinct = a.sources;
     distinct.insert(distinct.end(), b.sources.begin(), b.sources.end());
+    for (const std::vector<Value>* parts : {&a.part_sources, &b.part_sources})
+      std::erase_if(distinct, [&](Value v) { return std::ranges::binary_search(*parts, v); });
     std::ranges::sort(distinct);
     const auto repeated = std::ranges::unique(distinct);
     const std::size_t count = distinct.size() - repeated.size();
@@ -56,7 +76,7 @@ std::string Fuser::over_budget(const Building& a, const Building& b) const {
 }
 
 bool Fuser::ends_chain(const Building& chain, Value next) const {
-  const auto size = static_cast<std::ptrdiff_t>(chain.nodes.size());
+  const auto size = std::ssize(chain.nodes) - chain.part_ops;
   if (size < budget_.cut_from) return false;
   // The place whose signature is least among its neighbours is the same in every repetition of a block.
   return std::all_of(chain.nodes.end() - budget_.cut_from, chain.nodes.end(),
@@ -230,6 +250,8 @@ void Fuser::absorb(int a, int b) {
   large->alone = large->alone || small->alone;
   large->in_segments = large->in_segments || small->in_segments;
   large->in_parts = large->in_parts || small->in_parts;
+  large->part_ops += small->part_ops;
+  append(large->part_sources, small->part_sources);
   large->reductions += small->reductions;
   large->first = std::min(large->first, small->first);
   large->last = std::max(large->last, small->last);

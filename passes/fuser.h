@@ -21,9 +21,10 @@ struct FusionBudget {
   int ops = 256;
   int cut_from = 64;
   int operands = 48;
-  int reductions = 16;   // each is a walk over the row, or a part of one
-  int cheap_flops = 8;   // a producer up to this cost is computed again rather than stored
-  int cheap_leaves = 2;  // if it reads no more than this many stored values
+  int part_operands = 8;  // of what is joined with many others
+  int reductions = 16;    // each is a walk over the row, or a part of one
+  int cheap_flops = 8;    // a producer up to this cost is computed again rather than stored
+  int cheap_leaves = 2;   // if it reads no more than this many stored values
 };
 
 class Fuser {
@@ -46,9 +47,11 @@ class Fuser {
     ir::Shape written;               // the domain as the user wrote it, with axes of length 1
     std::vector<ir::Value> across;   // reductions that fold the other axes instead
     bool has_reduction = false;
-    bool in_segments = false;  // rows fold only the part of the folded axis that is theirs
-    bool alone = false;        // joins no others but casts, by SINTER_FUSION=elementwise
-    bool in_parts = false;     // has a concat of so many tensors that several kernels write it
+    bool in_segments = false;             // rows fold only the part of the folded axis that is theirs
+    bool alone = false;                   // joins no others but casts, by SINTER_FUSION=elementwise
+    bool in_parts = false;                // has a concat of so many tensors that several kernels write it
+    int part_ops = 0;                     // of that and what comes before it, of which each kernel has a part
+    std::vector<ir::Value> part_sources;  // the same of sources
     int reductions = 0;
     std::vector<int> readers;             // groups that read its results from memory, for find()
     std::uint32_t first = ~0u, last = 0;  // least and greatest node
@@ -88,6 +91,7 @@ class Fuser {
   bool stays_alone(const Building& producer, const Building& consumer) const;
   bool ends_chain(const Building& chain, ir::Value next) const;
   std::string over_budget(const Building& a, const Building& b) const;
+  std::string over_budget_of_part(const Building& part, const Building& whole) const;
   bool reads_stored(const Building& reader, int producer);
   bool depends(int later, int earlier, std::span<const Edge> also);
   void absorb(int a, int b);

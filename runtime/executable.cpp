@@ -15,22 +15,20 @@ namespace sinter::runtime {
 
 using ir::Value;
 
-Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
-                       std::span<const std::vector<int>> launches,
+Executable::Executable(const ir::Graph& g, std::span<const passes::Group> groups,
+                       std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
                        const std::vector<std::optional<ir::View>>& views) {
-  place_values(g, groups, launches, views);
-  for (const std::vector<int>& launch : launches) {
-    const auto first = static_cast<std::size_t>(launch[0]);
-    const passes::Group& group = *groups[first].group;
+  place_values(g, groups, kernels, launches, views);
+  for (const Launch& launch : launches) {
+    const passes::Group& group = groups[static_cast<std::size_t>(launch[0].group)];
     const bool empty = std::ranges::all_of(group.outputs, [&](Value v) { return g.shape(v).is_empty(); });
     if (empty) continue;
     if (launch.size() > 1)
-      steps_.push_back(joined_step(groups, launch));
-    else if (group.kind == passes::GroupKind::gemm)
+      steps_.push_back(joined_step(kernels, launch));
+    else if (launch[0].kernel < 0)
       steps_.push_back(matmul_step(g, group, views));
     else
-      for (std::size_t k = 0; k < groups[first].kernels.size(); ++k)
-        steps_.push_back(kernel_step(groups[first].kernels[k], first, groups[first].numbers[k]));
+      steps_.push_back(kernel_step(kernels, launch[0]));
   }
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
@@ -40,8 +38,8 @@ Executable::Executable(const ir::Graph& g, std::span<const PlannedGroup> groups,
   }
 }
 
-void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> groups,
-                              std::span<const std::vector<int>> launches,
+void Executable::place_values(const ir::Graph& g, std::span<const passes::Group> groups,
+                              std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
                               const std::vector<std::optional<ir::View>>& views) {
   places_.resize(g.size());
   for (std::size_t i = 0; i < g.inputs().size(); ++i)
@@ -53,29 +51,38 @@ void Executable::place_values(const ir::Graph& g, std::span<const PlannedGroup> 
     places_[base.id] = {Place::Kind::output, static_cast<std::int64_t>(output_bytes_.size())};
     output_bytes_.push_back(bytes_of(base));
   }
-  std::vector<int> at(groups.size());  // the launch of each group; all that it touches lives through it
+  // The first and the last launch of each group; all that it touches lives through them.
+  std::vector<int> first(groups.size(), static_cast<int>(launches.size())), last(groups.size(), 0);
   for (std::size_t i = 0; i < launches.size(); ++i)
-    for (int group : launches[i]) at[static_cast<std::size_t>(group)] = static_cast<int>(i);
+    for (const LaunchPart& part : launches[i]) {
+      const auto group = static_cast<std::size_t>(part.group);
+      first[group] = std::min(first[group], static_cast<int>(i));
+      last[group] = static_cast<int>(i);
+    }
   std::vector<int> last_reader(g.size(), 0);
   for (std::size_t i = 0; i < groups.size(); ++i)
-    for (Value v : groups[i].group->inputs) last_reader[v.id] = std::max(last_reader[v.id], at[i]);
+    for (Value v : groups[i].inputs) last_reader[v.id] = std::max(last_reader[v.id], last[i]);
   std::vector<passes::Lifetime> lifetimes;
   std::vector<Value> temporaries;
   for (std::size_t i = 0; i < groups.size(); ++i)
-    for (Value v : groups[i].group->outputs)
+    for (Value v : groups[i].outputs)
       if (places_[v.id].kind == Place::Kind::none) {
-        lifetimes.push_back({bytes_of(v), at[i], std::max(last_reader[v.id], at[i])});
+        lifetimes.push_back({bytes_of(v), first[i], std::max(last_reader[v.id], last[i])});
         temporaries.push_back(v);
       }
   partials_.resize(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    for (const PlannedKernel& planned : groups[i].kernels)
-      for (const codegen::KernelBuffer& b : planned.kernel->buffers)
+  for (const Launch& launch : launches)
+    for (const LaunchPart& part : launch) {
+      if (part.kernel < 0) continue;
+      const codegen::Kernel& kernel = *kernels[static_cast<std::size_t>(part.kernel)].kernel;
+      const auto group = static_cast<std::size_t>(part.group);
+      for (const codegen::KernelBuffer& b : kernel.buffers)
         if (b.partial >= 0 && b.written) {
-          partials_[i].push_back({Place::Kind::arena, static_cast<std::int64_t>(lifetimes.size())});
+          partials_[group].push_back({Place::Kind::arena, static_cast<std::int64_t>(lifetimes.size())});
           lifetimes.push_back(
-              {(b.parts * planned.kernel->row_length()).value() * size_of(b.dtype), at[i], at[i]});
+              {(b.parts * kernel.row_length()).value() * size_of(b.dtype), first[group], last[group]});
         }
+    }
   const passes::MemoryPlan plan = passes::plan_memory(lifetimes);
   for (std::size_t i = 0; i < temporaries.size(); ++i)
     places_[temporaries[i].id] = {Place::Kind::arena, plan.offsets[i]};
@@ -102,30 +109,28 @@ std::int64_t grain_of(std::int64_t units, std::int64_t unit_elements) {
 }  // namespace
 
 /// The addresses that the kernel's parameters take, which begin at the offset.
-void Executable::add_pointers(Step& step, const PlannedKernel& planned, std::size_t group, int offset) const {
+void Executable::add_pointers(Step& step, const PlannedKernel& planned, int group, int offset) const {
   for (const codegen::KernelParam& p : planned.source->params) {
     if (p.kind != codegen::KernelParam::Kind::buffer) continue;
     const codegen::KernelBuffer& b = planned.kernel->buffers[static_cast<std::size_t>(p.buffer)];
-    const Place& place =
-        b.partial >= 0 ? partials_[group][static_cast<std::size_t>(b.partial)] : places_[b.value.id];
+    const Place& place = b.partial >= 0
+                             ? partials_[static_cast<std::size_t>(group)][static_cast<std::size_t>(b.partial)]
+                             : places_[b.value.id];
     SINTER_ASSERT(place.kind != Place::Kind::none, "a value that a kernel reads is stored nowhere");
     step.pointers.push_back({offset + p.offset, place});
   }
 }
 
-/// One launch of the kernels of several groups, which have one text.
-Executable::Step Executable::joined_step(std::span<const PlannedGroup> groups,
-                                         const std::vector<int>& launch) const {
-  const auto of = [&](int group) -> const PlannedGroup& { return groups[static_cast<std::size_t>(group)]; };
-  Step step =
-      kernel_step(of(launch[0]).kernels[0], static_cast<std::size_t>(launch[0]), of(launch[0]).numbers[0]);
+/// One launch of several kernels, which have one text.
+Executable::Step Executable::joined_step(std::span<const PlannedKernel> kernels, const Launch& launch) const {
+  Step step = kernel_step(kernels, launch[0]);
   step.pointers.clear();
   step.launch.units = 0;
   std::vector<const codegen::KernelSource*> sources;
-  for (int group : launch) {
-    const PlannedKernel& planned = of(group).kernels[0];
+  for (const LaunchPart& part : launch) {
+    const PlannedKernel& planned = kernels[static_cast<std::size_t>(part.kernel)];
     const int offset = static_cast<int>(sources.size()) * planned.source->param_bytes;
-    add_pointers(step, planned, static_cast<std::size_t>(group), offset);
+    add_pointers(step, planned, part.group, offset);
     step.launch.units += planned.source->units.value();
     sources.push_back(planned.source);
   }
@@ -133,14 +138,16 @@ Executable::Step Executable::joined_step(std::span<const PlannedGroup> groups,
   return step;
 }
 
-Executable::Step Executable::kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const {
+Executable::Step Executable::kernel_step(std::span<const PlannedKernel> kernels,
+                                         const LaunchPart& part) const {
+  const PlannedKernel& planned = kernels[static_cast<std::size_t>(part.kernel)];
   const codegen::KernelSource& source = *planned.source;
   Step step;
-  step.kernel = kernel;
+  step.kernel = part.kernel;
   step.params = constant_params(source);
   for (const codegen::KernelParam& p : source.params)
     if (p.kind == codegen::KernelParam::Kind::phase) step.launch.phase_offset = p.offset;
-  add_pointers(step, planned, group, 0);
+  add_pointers(step, planned, part.group, 0);
   step.launch.name = lasting_name(source.name);
   step.launch.units = source.units.value();
   constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();

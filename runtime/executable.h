@@ -19,22 +19,23 @@ struct PlannedKernel {
   const codegen::KernelSource* source;
 };
 
-/// A group of the partition, with its kernels in the order in which they run; products have none.
-struct PlannedGroup {
-  const passes::Group* group;
-  std::vector<PlannedKernel> kernels;
-  std::vector<int> numbers;  // of the kernels among those that run
+/// What runs in a launch: a kernel of a group of the partition, or the group's product.
+struct LaunchPart {
+  int group;
+  int kernel;  // its number among all kernels; -1 for a product
 };
+using Launch = std::vector<LaunchPart>;  // several are kernels of one text
 
 class Executable {
  public:
   using Kernels = std::span<const std::shared_ptr<const LoadedKernel>>;
 
-  /// All lengths are numbers. `launches` are numbers of groups in the order in which they run; several in one
-  /// have a kernel each, of one text. `views` are passes::memory_views of the graph. Needs no device. Throws
-  /// UnsupportedError for a kernel of more blocks than a launch can have.
-  Executable(const ir::Graph& graph, std::span<const PlannedGroup> groups,
-             std::span<const std::vector<int>> launches, const std::vector<std::optional<ir::View>>& views);
+  /// All lengths are numbers. `launches` come in the order in which they run. `views` are
+  /// passes::memory_views of the graph. Needs no device. Throws UnsupportedError for a kernel of more blocks
+  /// than a launch can have.
+  Executable(const ir::Graph& graph, std::span<const passes::Group> groups,
+             std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
+             const std::vector<std::optional<ir::View>>& views);
 
   /// Throws DeviceError for kernels, by their numbers, that the device cannot launch.
   void check(Device& device, Kernels kernels) const;
@@ -89,12 +90,12 @@ class Executable {
   };
   class Memory;  // of one run
 
-  void place_values(const ir::Graph& graph, std::span<const PlannedGroup> groups,
-                    std::span<const std::vector<int>> launches,
+  void place_values(const ir::Graph& graph, std::span<const passes::Group> groups,
+                    std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
                     const std::vector<std::optional<ir::View>>& views);
-  Step kernel_step(const PlannedKernel& planned, std::size_t group, int kernel) const;
-  Step joined_step(std::span<const PlannedGroup> groups, const std::vector<int>& launch) const;
-  void add_pointers(Step& step, const PlannedKernel& planned, std::size_t group, int offset) const;
+  Step kernel_step(std::span<const PlannedKernel> kernels, const LaunchPart& part) const;
+  Step joined_step(std::span<const PlannedKernel> kernels, const Launch& launch) const;
+  void add_pointers(Step& step, const PlannedKernel& planned, int group, int offset) const;
   static void join_batch_axes(Step& step);
   static void run_matmul(Device& device, const Step& step, const Memory& memory);
   void launch(Device& device, const Step& step, const Memory& memory, Kernels kernels) const;

@@ -22,10 +22,10 @@ std::string id(std::size_t group) {
 }
 
 /// "launched with 43 others, from k0", or nothing for what has launches of its own.
-std::string companions(const std::vector<int>& launch) {
+std::string companions(const Launch& launch) {
   if (launch.size() == 1) return "";
   return fmt::format("launched with {} other{}, from {}", launch.size() - 1, launch.size() > 2 ? "s" : "",
-                     id(static_cast<std::size_t>(launch[0])));
+                     id(static_cast<std::size_t>(launch[0].group)));
 }
 
 /// `group` is that of a product.
@@ -88,11 +88,11 @@ std::vector<GroupSummary> Program::summaries() const {
       for (int number : p.kernels_of[i]) {
         const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(number)];
         if (kernels.name.empty()) kernels.name = k.name;
-        const std::string schedule = p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
+        std::string schedule = p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
+        if (const std::string others = companions(p.launch_of(number)); !others.empty())
+          schedule += "; " + others;
         if (!kernels.schedule.ends_with(schedule))
           kernels.schedule += (kernels.schedule.empty() ? "" : "; then ") + schedule;
-        if (const std::string others = companions(p.launch_of(i)); !others.empty())
-          kernels.schedule += "; " + others;
         kernels.bytes_read = kernels.bytes_read + k.bytes(false);
         kernels.bytes_written = kernels.bytes_written + k.bytes(true);
       }
@@ -145,7 +145,7 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
                          {"bytes_read", number(k.bytes(false))},
                          {"bytes_written", number(k.bytes(true))},
                          {"id", id(i)},
-                         {"launch", id(static_cast<std::size_t>(p.launch_of(i)[0]))}});
+                         {"launch", id(static_cast<std::size_t>(p.launch_of(p.kernels_of[i][j])[0].group))}});
       if (const std::optional<Choice> choice = p.choice_of(at))
         kernels.back()["tuned"] = {{"candidate", choice->candidate},
                                    {"candidates", choice->of},
@@ -192,7 +192,7 @@ std::string Program::explain() const {
       text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
                           id(i), k.name, ops, p.running_sources()[at].schedule.str(), k.bytes(false).str(),
                           k.bytes(true).str());
-      if (const std::string others = companions(p.launch_of(i)); !others.empty())
+      if (const std::string others = companions(p.launch_of(p.kernels_of[i][j])); !others.empty())
         text += fmt::format("    {}\n", others);
       if (const std::optional<Choice> choice = p.choice_of(at))
         text += fmt::format("    tuned    {}\n", choice->str());

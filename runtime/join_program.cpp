@@ -40,21 +40,71 @@ void ask_to_share(LaunchCandidate& candidate, const codegen::Kernel& kernel,
   candidate.blocks = source.units.value();
 }
 
-std::vector<LaunchCandidate> candidates_of(const Program::Impl& p) {
+/// What runs, in an order in which it can.
+Launch parts_of(const Program::Impl& p) {
+  Launch parts;
+  for (std::size_t i = 0; i < p.partition.groups.size(); ++i) {
+    const int group = static_cast<int>(i);
+    if (p.kernels_of[i].empty()) parts.push_back({group, -1});
+    for (int kernel : p.kernels_of[i]) parts.push_back({group, kernel});
+  }
+  return parts;
+}
+
+/// Values that it reads, as they lie in memory, and whether it reads what another kernel of its group leaves.
+struct Reads {
+  std::vector<Value> values;
+  bool partials = false;
+};
+
+Reads reads_of(const Program::Impl& p, const LaunchPart& part) {
+  Reads reads;
+  if (part.kernel < 0)
+    for (Value v : p.partition.groups[static_cast<std::size_t>(part.group)].inputs)
+      reads.values.push_back(p.views[v.id] ? p.views[v.id]->base : v);
+  else
+    for (const codegen::KernelBuffer& b : p.kernels[static_cast<std::size_t>(part.kernel)].buffers) {
+      if (b.written) continue;
+      if (b.partial < 0)
+        reads.values.push_back(b.value);
+      else
+        reads.partials = true;
+    }
+  return reads;
+}
+
+/// Bytes of what a group leaves in memory for others.
+std::int64_t kept_bytes(const Program::Impl& p, const passes::Group& group,
+                        const std::vector<bool>& is_returned) {
+  std::int64_t bytes = 0;
+  for (Value v : group.outputs)
+    if (!is_returned[v.id]) bytes += p.optimized.shape(v).elements().value() * size_of(p.optimized.dtype(v));
+  return bytes;
+}
+
+std::vector<LaunchCandidate> candidates_of(const Program::Impl& p, const Launch& parts) {
   const std::vector<int> writer = writers(p);
   const std::vector<bool> is_returned = returned(p);
-  std::vector<LaunchCandidate> candidates(p.partition.groups.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const passes::Group& group = p.partition.groups[i];
-    for (Value v : group.inputs)
-      if (const int before = writer[p.views[v.id] ? p.views[v.id]->base.id : v.id]; before >= 0)
-        candidates[i].after.push_back(before);
-    for (Value v : group.outputs)
-      if (!is_returned[v.id])
-        candidates[i].kept_bytes += p.optimized.shape(v).elements().value() * size_of(p.optimized.dtype(v));
-    if (p.kernels_of[i].size() != 1) continue;
-    const auto kernel = static_cast<std::size_t>(p.kernels_of[i][0]);
-    ask_to_share(candidates[i], p.kernels[kernel], p.sources[kernel]);
+  std::vector<LaunchCandidate> candidates(parts.size());
+  std::vector<std::vector<int>> of_group(p.partition.groups.size());  // parts so far
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = static_cast<std::size_t>(parts[i].group);
+    const Reads reads = reads_of(p, parts[i]);
+    LaunchCandidate& candidate = candidates[i];
+    const auto wait_for = [&](std::size_t group) {
+      candidate.after.insert(candidate.after.end(), of_group[group].begin(), of_group[group].end());
+    };
+    for (Value v : reads.values)
+      if (writer[v.id] >= 0) wait_for(static_cast<std::size_t>(writer[v.id]));
+    if (reads.partials) wait_for(number);
+    // Each of several kernels of a group writes a part of its outputs.
+    const auto kernels = static_cast<std::int64_t>(std::max<std::size_t>(1, p.kernels_of[number].size()));
+    candidate.kept_bytes = kept_bytes(p, p.partition.groups[number], is_returned) / kernels;
+    if (parts[i].kernel >= 0) {
+      const auto kernel = static_cast<std::size_t>(parts[i].kernel);
+      ask_to_share(candidate, p.kernels[kernel], p.sources[kernel]);
+    }
+    of_group[number].push_back(static_cast<int>(i));
   }
   return candidates;
 }
@@ -62,32 +112,32 @@ std::vector<LaunchCandidate> candidates_of(const Program::Impl& p) {
 }  // namespace
 
 void Program::Impl::join() {
+  const Launch parts = parts_of(*this);
   if (options.target.backend == codegen::Backend::cpu || !optimized.symbols().empty()) {
-    for (std::size_t i = 0; i < partition.groups.size(); ++i) launches.push_back({static_cast<int>(i)});
+    for (const LaunchPart& part : parts) launches.push_back({part});
     return;
   }
-  launches = join_launches(candidates_of(*this));
-  for (const std::vector<int>& launch : launches) {
+  for (const std::vector<int>& joined : join_launches(candidates_of(*this, parts))) {
+    Launch& launch = launches.emplace_back();
+    for (int part : joined) launch.push_back(parts[static_cast<std::size_t>(part)]);
     if (launch.size() == 1) continue;
-    const auto kernel_of = [&](int group) {
-      return static_cast<std::size_t>(kernels_of[static_cast<std::size_t>(group)][0]);
-    };
-    const std::size_t first = kernel_of(launch[0]);
+    const auto first = static_cast<std::size_t>(launch[0].kernel);
     codegen::Schedule schedule = sources[first].schedule;
     schedule.batch = codegen::batch_for(static_cast<int>(launch.size()), sources[first].param_bytes);
     const std::string text = codegen::emit(kernels[first], schedule, options.target).text;
-    for (int group : launch) {
-      codegen::KernelSource& source = sources[kernel_of(group)];
+    for (const LaunchPart& part : launch) {
+      const auto kernel = static_cast<std::size_t>(part.kernel);
+      codegen::KernelSource& source = sources[kernel];
       source.text = text;
       source.schedule.batch = schedule.batch;
-      source.header = codegen::header_comment(kernels[kernel_of(group)], source.schedule);
+      source.header = codegen::header_comment(kernels[kernel], source.schedule);
     }
   }
 }
 
-const std::vector<int>& Program::Impl::launch_of(std::size_t group) const {
-  return *std::ranges::find_if(launches, [&](const std::vector<int>& launch) {
-    return std::ranges::binary_search(launch, static_cast<int>(group));
+const Launch& Program::Impl::launch_of(int kernel) const {
+  return *std::ranges::find_if(launches, [&](const Launch& launch) {
+    return std::ranges::find(launch, kernel, &LaunchPart::kernel) != launch.end();
   });
 }
 

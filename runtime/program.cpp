@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "codegen/cut_groups.h"
 #include "codegen/divide.h"
@@ -28,12 +27,6 @@ namespace {
 passes::ProductLibrary product_library(const ProgramOptions& options) {
   if (options.target.backend == codegen::Backend::cpu) return {};
   return {false, false, options.numerics != Numerics::strict};
-}
-
-/// Tensors that one kernel joins: on the CPU it has a loop for each, which takes the compiler long. On a GPU
-/// each kernel would be a launch.
-int most_joined(bool gpu) {
-  return gpu ? std::numeric_limits<int>::max() : 8;
 }
 
 }  // namespace
@@ -69,8 +62,8 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
-  p.partition =
-      passes::fuse(p.optimized, context.inputs, context.library, {gpu && any_order, most_joined(gpu)});
+  p.partition = passes::fuse(p.optimized, context.inputs, context.library,
+                             {gpu && any_order, codegen::most_joined(p.options.target.backend)});
   p.forms = gpu ? passes::math_forms(p.optimized, p.options.numerics) : std::vector<passes::MathForm>{};
   p.store_outputs();
   if (gpu) p.cut_groups();
@@ -88,15 +81,9 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
 
 std::unique_ptr<Executable> Program::Impl::executable_of(
     const std::vector<codegen::KernelSource>& printed) const {
-  std::vector<PlannedGroup> groups;
-  for (std::size_t i = 0; i < partition.groups.size(); ++i) {
-    PlannedGroup& planned = groups.emplace_back(PlannedGroup{&partition.groups[i], {}, kernels_of[i]});
-    for (int k : kernels_of[i]) {
-      const auto at = static_cast<std::size_t>(k);
-      planned.kernels.push_back({&kernels[at], &printed[at]});
-    }
-  }
-  return std::make_unique<Executable>(optimized, groups, launches, views);
+  std::vector<PlannedKernel> planned;
+  for (std::size_t i = 0; i < kernels.size(); ++i) planned.push_back({&kernels[i], &printed[i]});
+  return std::make_unique<Executable>(optimized, partition.groups, planned, launches, views);
 }
 
 std::vector<KernelSpec> Program::Impl::specs_of(const std::vector<codegen::KernelSource>& printed) const {
@@ -130,9 +117,17 @@ void Program::Impl::generate() {
     kernels_of.emplace_back();
     if (group.kind == passes::GroupKind::gemm) continue;
     codegen::Kernel kernel = lower(group);
-    const int most = most_joined(options.target.backend == codegen::Backend::cuda);
-    if (std::ranges::any_of(group.nodes, [&](Value v) { return passes::joins_many(optimized, v, most); })) {
-      std::ranges::for_each(codegen::divide(kernel, most), add);
+    const codegen::Backend backend = options.target.backend;
+    const auto joins = [&](int more_than) {
+      return std::ranges::any_of(group.nodes,
+                                 [&](Value v) { return passes::joins_many(optimized, v, more_than); });
+    };
+    if (joins(codegen::most_joined(backend))) {
+      std::ranges::for_each(codegen::divide(kernel, backend), add);
+      continue;
+    }
+    if (joins(1)) {
+      std::ranges::for_each(codegen::divide_few(kernel, backend), add);
       continue;
     }
     if (!kernel.folds_across()) {
@@ -286,10 +281,7 @@ const passes::Partition& Program::partition() const {
 }
 int Program::launches() const {
   if (impl_->executable) return impl_->executable->launches();
-  std::size_t launches = 0;
-  for (const std::vector<int>& kernels : impl_->kernels_of)
-    launches += std::max<std::size_t>(1, kernels.size());
-  return static_cast<int>(launches);
+  return static_cast<int>(impl_->launches.size());
 }
 
 std::string Program::source() const {

@@ -20,11 +20,10 @@ struct Program::Impl {
   std::vector<std::optional<ir::View>> views;  // of the optimised graph's values
   std::vector<passes::MathForm> forms;         // of them; none on the CPU
   passes::Partition partition;
-  std::vector<codegen::Kernel> kernels;        // of the groups, in the order in which they run
-  std::vector<codegen::KernelSource> sources;  // of the kernels
-  std::vector<std::vector<int>> kernels_of;    // per group; none for products
-  std::vector<std::vector<int>> launches;      // of groups, in the order in which they run; more than
-                                               // one: a launch of the kernel of each
+  std::vector<codegen::Kernel> kernels;                 // of the groups, in the order in which they run
+  std::vector<codegen::KernelSource> sources;           // of the kernels
+  std::vector<std::vector<int>> kernels_of;             // per group; none for products
+  std::vector<Launch> launches;                         // in the order in which they run
   std::vector<std::vector<std::int64_t>> input_shapes;  // where lengths have values
   const char* range = "";                               // its name for profilers
   std::unique_ptr<Executable> executable;               // none while lengths have no values
@@ -43,8 +42,8 @@ struct Program::Impl {
   void generate();
   /// Which of them share launches; those get the text that serves for it (runtime/join_program.cpp).
   void join();
-  /// The launch that the group runs in.
-  const std::vector<int>& launch_of(std::size_t group) const;
+  /// The launch that the kernel runs in.
+  const Launch& launch_of(int kernel) const;
   std::unique_ptr<Executable> executable_of(const std::vector<codegen::KernelSource>& printed) const;
   std::vector<KernelSpec> specs_of(const std::vector<codegen::KernelSource>& printed) const;
 

@@ -19,6 +19,7 @@ enum class Fault : std::uint8_t {
   deadlock,         // a thread waits for a copy that nothing starts, or a message that no block sends
   absent_lane,      // a shuffle reads from a lane that has left, or that the block does not have
   counter,          // a counter or message that does not end at 0, or that blocks use in different ways
+  coverage,         // launches leave out an element of what they write together, or write one twice
   undefined,        // undefined behaviour of C++, such as an overflow of a signed index
   depends_on_order  // another order of the threads gives other results
 };

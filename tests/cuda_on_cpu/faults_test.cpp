@@ -2,12 +2,15 @@
 // the kernel as it should be, in which it finds nothing.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "tests/catch.h"
 #include "tests/cuda_on_cpu/planted.h"
 
 using namespace sinter;
 using namespace sinter::testing::cuda_on_cpu;
 using Catch::Matchers::ContainsSubstring;
+using namespace std::string_literals;
 
 TEST_CASE("an access out of range is found") {
   CHECK(found_in("out0[t] = in0[t] + 1.0f;").message == "");
@@ -151,4 +154,36 @@ TEST_CASE("lanes exchange what they should") {
     CHECK(planted.out()[128 + t] == static_cast<float>(t / 32 * 32 + 9));
     CHECK(planted.out()[192 + t] == static_cast<float>((t ^ 1) % 3 == 0));
   }
+}
+
+TEST_CASE("launches that write an output together must write every element once") {
+  // Launches of 64 elements each, from these on, into one output of 256.
+  const auto fault_of = [](std::initializer_list<int> begins) {
+    const Planted first("out0[t] = in0[t];", {256, 1, 64});
+    Region out = first.launch().buffers[1];
+    Coverage coverage(out.data, out.bytes, 4);
+    out.coverage = &coverage;
+    try {
+      for (int begin : begins) {
+        const Planted planted(fmt::format("out0[{0} + t] = in0[{0} + t];", begin), {256, 1, 64});
+        Launch launch = planted.launch();
+        std::vector<std::byte> params(launch.params.begin(), launch.params.end());
+        std::memcpy(params.data() + sizeof(void*), &out.data, sizeof(void*));
+        launch.params = params;
+        launch.buffers[1] = out;
+        run_launch(launch);
+      }
+      for (int i = 0; i < 256; ++i)  // what a launch has written the later ones leave
+        if (coverage.first_missing() < 0 && first.out()[i] != static_cast<float>(i)) return "out0 is wrong"s;
+    } catch (const KernelFault& fault) {
+      return fault.fault == Fault::coverage ? std::string(fault.what()) : "another fault";
+    }
+    return fmt::format("missing {}", coverage.first_missing());
+  };
+  CHECK(fault_of({0, 64, 128, 192}) == "missing -1");
+  CHECK(fault_of({192, 64, 0, 128}) == "missing -1");
+  CHECK(fault_of({0, 64, 192}) == "missing 128");
+  CHECK(fault_of({64, 128, 192}) == "missing 0");
+  CHECK(fault_of({0, 64, 127, 192}).find("writes at 508 of out0 a second time") != std::string::npos);
+  CHECK(fault_of({0, 32}).find("a second time") != std::string::npos);
 }

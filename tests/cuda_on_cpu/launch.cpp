@@ -21,7 +21,10 @@ using Kind = Region::Kind;
 void prepare(const Launch& launch, int pattern) {
   for (const Region& r : launch.buffers) {
     if (r.kind == Kind::input) continue;
-    std::memset(r.data, r.kind == Kind::counters ? 0 : pattern, static_cast<std::size_t>(r.bytes));
+    if (r.coverage != nullptr)
+      r.coverage->begin(pattern);
+    else
+      std::memset(r.data, r.kind == Kind::counters ? 0 : pattern, static_cast<std::size_t>(r.bytes));
   }
 }
 
@@ -44,24 +47,36 @@ bool has_counters(const Launch& launch) {
   return std::ranges::any_of(launch.buffers, [](const Region& r) { return r.kind == Kind::counters; });
 }
 
-std::vector<std::byte> outputs_of(const Launch& launch) {
-  std::vector<std::byte> bytes;
-  for (const Region& r : launch.buffers)
-    if (r.kind == Region::Kind::output) bytes.insert(bytes.end(), r.data, r.data + r.bytes);
-  return bytes;
+/// Per buffer, what the launch has left in it; nothing for those that are no outputs.
+using Outputs = std::vector<std::vector<std::byte>>;
+
+Outputs outputs_of(const Launch& launch) {
+  Outputs outputs;
+  for (const Region& r : launch.buffers) {
+    std::vector<std::byte>& bytes = outputs.emplace_back();
+    if (r.kind != Region::Kind::output) continue;
+    if (r.coverage != nullptr)
+      bytes = r.coverage->written();
+    else
+      bytes.assign(r.data, r.data + r.bytes);
+  }
+  return outputs;
 }
 
-[[noreturn]] void report_difference(const Launch& launch, std::int64_t at) {
-  for (const Region& r : launch.buffers) {
-    if (r.kind != Region::Kind::output) continue;
-    if (at < r.bytes)
+void check_same(const Launch& launch, const Outputs& first, const Outputs& second) {
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const Region& r = launch.buffers[i];
+    const auto [a, b] = std::ranges::mismatch(first[i], second[i]);
+    if (a == first[i].end()) continue;
+    if (const std::int64_t at = a - first[i].begin(); at < r.bytes)
       throw KernelFault(Fault::depends_on_order,
                         fmt::format("{}: byte {} of {} is another after another order of the threads, or is "
                                     "never written",
                                     launch.kernel->name(), at, r.name));
-    at -= r.bytes;
+    throw KernelFault(Fault::depends_on_order,
+                      fmt::format("{}: another order of the threads writes other elements of {}",
+                                  launch.kernel->name(), r.name));
   }
-  throw KernelFault(Fault::depends_on_order, launch.kernel->name());
 }
 
 }  // namespace
@@ -105,25 +120,27 @@ void run_launch(const Launch& launch) {
     SINTER_ASSERT(!has_counters(launch),
                   "{}: {} blocks of {} threads are too many to run all, of which one is the last",
                   launch.kernel->name(), launch.blocks, launch.block_threads);
+    for (const Region& r : launch.buffers)
+      if (r.coverage != nullptr) r.coverage->give_up();
     for (Order order : {Order::forward, Order::reverse, Order::random})
       run_blocks(launch, first_middle_last(launch.blocks), order, 1);
     return;
   }
   constexpr std::int64_t small = 1 << 16;  // threads
-  std::vector<std::byte> first;
+  Outputs first;
   for (Order order : {Order::forward, Order::reverse, Order::random}) {
     if (order == Order::random && launch.blocks * launch.block_threads > small) break;
     prepare(launch, order == Order::forward ? 0xff : order == Order::reverse ? 0x7b : 0x00);
     run_blocks(launch, numbers_below(launch.blocks), order, 1);
     check_counters(launch);
-    std::vector<std::byte> got = outputs_of(launch);
-    if (order == Order::forward) {
+    Outputs got = outputs_of(launch);
+    if (order == Order::forward)
       first = std::move(got);
-      continue;
-    }
-    const auto [a, b] = std::ranges::mismatch(first, got);
-    if (a != first.end()) report_difference(launch, a - first.begin());
+    else
+      check_same(launch, first, got);
   }
+  for (const Region& r : launch.buffers)
+    if (r.coverage != nullptr) r.coverage->end();
 }
 
 }  // namespace sinter::testing::cuda_on_cpu

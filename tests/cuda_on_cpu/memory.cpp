@@ -148,6 +148,8 @@ std::optional<MemoryFault> Memory::access_in(int rank, const std::byte* at, std:
       return MemoryFault{Fault::uninitialised, fmt::format("reads {}, which nothing has written", where())};
     if (auto fault = race(place, write, who, order))
       return MemoryFault{fault->fault, fmt::format("{} {}", where(), fault->what)};
+    if (write && region.coverage != nullptr && !region.coverage->write(i))
+      return MemoryFault{Fault::coverage, fmt::format("writes {} a second time", where())};
     if (write) {
       place.write_block = who.block + 1;
       place.write_time = now;

@@ -16,6 +16,7 @@
 
 #include "tests/cuda_on_cpu/arrivals.h"
 #include "tests/cuda_on_cpu/clocks.h"
+#include "tests/cuda_on_cpu/coverage.h"
 #include "tests/cuda_on_cpu/fault.h"
 #include "tests/support/guarded_memory.h"
 
@@ -33,7 +34,8 @@ struct Region {
   Kind kind = Kind::input;
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
-  int element_bytes = 1;  // what is told apart by threads
+  int element_bytes = 1;         // what is told apart by threads
+  Coverage* coverage = nullptr;  // of an output that several launches may write
 };
 
 struct Accessor {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "passes/join_bias.h"
 #include "runtime/kernel_params.h"
@@ -63,23 +64,24 @@ class Run {
   }
 
   std::vector<runtime::TensorView> run() {
-    for (const std::vector<int>& launch : p_.launches) {
-      std::vector<int> kernels;  // of the groups of the launch
-      for (int number : launch) {
-        const passes::Group& group = p_.partition.groups[static_cast<std::size_t>(number)];
-        for (Value v : group.outputs)
-          places_[v.id] = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
+    for (const runtime::Launch& launch : p_.launches) {
+      std::vector<runtime::LaunchPart> kernels;
+      for (const runtime::LaunchPart& part : launch) {
+        const passes::Group& group = p_.partition.groups[static_cast<std::size_t>(part.group)];
+        for (Value v : group.outputs) place_output(v);
         if (std::ranges::all_of(group.outputs, [&](Value v) { return g_.shape(v).is_empty(); })) continue;
-        if (group.kind == passes::GroupKind::gemm) run_matmul(group);
-        const std::vector<int>& own = p_.kernels_of[static_cast<std::size_t>(number)];
-        kernels.insert(kernels.end(), own.begin(), own.end());
+        if (part.kernel < 0)
+          run_matmul(group);
+        else
+          kernels.push_back(part);
       }
-      partials_.clear();
-      if (launch.size() > 1)
-        run_kernels(kernels);
-      else
-        for (int kernel : kernels) run_kernels({kernel});
+      if (!kernels.empty()) run_kernels(kernels);
     }
+    for (const auto& [value, coverage] : coverage_)
+      if (const std::int64_t missing = coverage->first_missing(); missing >= 0)
+        throw KernelFault(Fault::coverage,
+                          fmt::format("{}: element {} of {}{} is written by no launch", g_.name(), missing,
+                                      name(g_.dtype(Value{value})), g_.shape(Value{value}).str()));
     std::vector<runtime::TensorView> results;
     for (const ir::Output& out : g_.outputs()) results.push_back(view_of(out.value));
     return results;
@@ -98,31 +100,46 @@ class Run {
     return result;
   }
 
+  /// The first launch that writes to it finds new memory.
+  void place_output(Value v) {
+    Storage& storage = places_[v.id];
+    if (storage.buffer) return;
+    storage = new_storage(g_.shape(v).elements().value() * size_of(g_.dtype(v)), 0, 64);
+  }
+
+  Coverage* coverage_of(Value v) {
+    std::unique_ptr<Coverage>& coverage = coverage_[v.id];
+    const Storage& storage = places_[v.id];
+    if (!coverage) coverage = std::make_unique<Coverage>(storage.data, storage.bytes, size_of(g_.dtype(v)));
+    return coverage.get();
+  }
+
   /// Where the value is, or what the group's kernels leave each other.
-  const Storage& storage_of(const codegen::Kernel& kernel, const codegen::KernelBuffer& buffer) {
+  const Storage& storage_of(const codegen::Kernel& kernel, const codegen::KernelBuffer& buffer, int group) {
     if (buffer.partial < 0) return places_[buffer.value.id];
+    std::vector<Storage>& partials = partials_[group];
     if (buffer.written)
-      partials_.push_back(
+      partials.push_back(
           new_storage((buffer.parts * kernel.row_length()).value() * size_of(buffer.dtype), 0, 64));
-    return partials_[static_cast<std::size_t>(buffer.partial)];
+    return partials[static_cast<std::size_t>(buffer.partial)];
   }
 
   /// One launch of kernels that have one text.
-  void run_kernels(const std::vector<int>& numbers) {
+  void run_kernels(const std::vector<runtime::LaunchPart>& parts) {
     using Kind = codegen::KernelParam::Kind;
-    const auto source_of = [&](int number) { return &sources_[static_cast<std::size_t>(number)]; };
     std::vector<const codegen::KernelSource*> sources;
-    for (int number : numbers) sources.push_back(source_of(number));
+    for (const runtime::LaunchPart& part : parts)
+      sources.push_back(&sources_[static_cast<std::size_t>(part.kernel)]);
     const codegen::KernelSource& first = *sources[0];
     std::vector<std::byte> params =
         first.schedule.batch > 1 ? runtime::batch_params(sources) : runtime::constant_params(first);
     Launch launch;
     std::vector<std::shared_ptr<LonelyMemory>> scratch;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const codegen::Kernel& kernel = p_.kernels[static_cast<std::size_t>(numbers[i])];
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const codegen::Kernel& kernel = p_.kernels[static_cast<std::size_t>(parts[i].kernel)];
       const codegen::KernelSource& source = *sources[i];
       for (const codegen::KernelParam& p : source.params) {
-        const std::string title = numbers.size() > 1 ? fmt::format("{} of {}", p.name, i) : p.name;
+        const std::string title = parts.size() > 1 ? fmt::format("{} of {}", p.name, i) : p.name;
         const int offset = static_cast<int>(i) * source.param_bytes + p.offset;
         if (p.kind == Kind::scratch) {
           const codegen::ScratchArray& array = source.scratch[static_cast<std::size_t>(p.buffer)];
@@ -136,10 +153,19 @@ class Run {
         }
         if (p.kind != Kind::buffer) continue;
         const codegen::KernelBuffer& buffer = kernel.buffers[static_cast<std::size_t>(p.buffer)];
-        const Storage& storage = storage_of(kernel, buffer);
+        const Storage& storage = storage_of(kernel, buffer, parts[i].group);
         runtime::put_param(params, offset, storage.data);
-        launch.buffers.push_back({title, buffer.written ? Region::Kind::output : Region::Kind::input,
-                                  storage.data - storage.before, storage.bytes, size_of(buffer.dtype)});
+        const Region region{title,
+                            buffer.written ? Region::Kind::output : Region::Kind::input,
+                            storage.data - storage.before,
+                            storage.bytes,
+                            size_of(buffer.dtype),
+                            buffer.written && buffer.partial < 0 ? coverage_of(buffer.value) : nullptr};
+        // Several kernels of a launch may write, or read, one tensor.
+        if (std::ranges::none_of(launch.buffers, [&](const Region& r) {
+              return r.data == region.data && r.bytes == region.bytes;
+            }))
+          launch.buffers.push_back(region);
       }
       launch.blocks += source.units.value();
     }
@@ -184,7 +210,9 @@ class Run {
   const runtime::Program::Impl& p_;
   const std::span<const codegen::KernelSource> sources_;
   const ir::Graph& g_;
-  std::vector<Storage> places_, partials_;  // per value
+  std::vector<Storage> places_;                                  // per value
+  std::map<int, std::vector<Storage>> partials_;                 // per group
+  std::map<std::uint32_t, std::unique_ptr<Coverage>> coverage_;  // per value that kernels write
 };
 
 }  // namespace

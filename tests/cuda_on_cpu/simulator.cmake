@@ -13,6 +13,7 @@ target_compile_options(cuda_on_cpu_kernel_side PRIVATE -fPIC -fvisibility=hidden
 add_library(sinter_cuda_on_cpu STATIC
   cuda_on_cpu/arrivals.cpp
   cuda_on_cpu/bulk_copies.cpp
+  cuda_on_cpu/coverage.cpp
   cuda_on_cpu/fiber.cpp
   cuda_on_cpu/kernel.cpp
   cuda_on_cpu/launch.cpp

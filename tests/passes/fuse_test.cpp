@@ -1,5 +1,7 @@
 #include "passes/partition.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/build.h"
@@ -187,6 +189,34 @@ TEST_CASE("a concat of many tensors is fused with neither folds nor what reads i
                             ? "many tensors are joined by several kernels"
                             : "they walk over different elements"));
   }
+}
+
+TEST_CASE("a concat of many tensors takes in what comes before each, and what comes after is bounded") {
+  const auto groups = [](int operations, int read_after) {
+    std::string inputs, body, joined;
+    for (int i = 0; i < 100; ++i) {
+      inputs += fmt::format("{}%x{}: f32[8]", i > 0 ? ", " : "", i);
+      std::string last = fmt::format("%x{}", i);
+      for (int j = 0; j < operations; ++j) {
+        body += fmt::format("%y{}_{} = sin({})\n", i, j, last);
+        last = fmt::format("%y{}_{}", i, j);
+      }
+      joined += last + ", ";
+    }
+    body += fmt::format("%c0 = concat({}axis=0)\n", joined);
+    for (int j = 0; j < read_after; ++j) {
+      inputs += fmt::format(", %z{}: f32[800]", j);
+      body += fmt::format("%c{} = add(%c{}, %z{})\n", j + 1, j, j);
+    }
+    return fuse_text(fmt::format("graph @g({}) {{\n{}return %c{}\n}}", inputs, body, read_after).c_str())
+        .groups.size();
+  };
+  CHECK(groups(0, 3) == 1);
+  CHECK(groups(5, 3) == 1);
+  CHECK(groups(60, 0) == 1);
+  CHECK(groups(70, 0) == 101);  // each of them is much by itself
+  CHECK(groups(1, 40) == 1);
+  CHECK(groups(1, 60) == 2);  // a kernel reads 48 tensors
 }
 
 TEST_CASE("groups run in an order in which their inputs are there") {

@@ -1,6 +1,7 @@
 // Axes along which tensors are joined or padded, and loops or kernels that take a part of them: every
 // element is where it belongs, whatever lies on the borders. Results are exact.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -37,9 +38,11 @@ Many many(int count, int axis, const std::function<std::vector<std::int64_t>(int
   return m;
 }
 
-std::shared_ptr<const runtime::Program> program_of(const Many& m) {
+std::shared_ptr<const runtime::Program> program_of(const Many& m, codegen::Target target) {
   const std::string text = fmt::format("graph @g({}) {{\n  return {}\n}}\n", m.inputs, m.concat);
-  return runtime::Program::build(ir::parse(text), runtime::ProgramOptions{});
+  runtime::ProgramOptions options;
+  options.target = std::move(target);
+  return runtime::Program::build(ir::parse(text), options);
 }
 
 }  // namespace
@@ -112,24 +115,128 @@ TEST_CASE("many tensors are joined right, and what is done with them is") {
   }
 }
 
-TEST_CASE("a concat of many tensors is kernels that read few, of few texts") {
-  struct Case {
-    int length, kernels;  // of 300 tensors
+TEST_CASE("many tensors of any element type and length are joined right, however they are aligned") {
+  const auto length = [](int i) {
+    const std::int64_t lengths[] = {1, 0, 3, 16, 1000, 2, 4097, 0, 64, 33};
+    return lengths[i % 10];
   };
-  for (const Case& c : {Case{5, 38}, Case{1024, 300}}) {
-    const auto program = program_of(many(300, 0, [&](int) { return std::vector<std::int64_t>{c.length}; }));
-    const runtime::Program::Impl& p = program->impl();
-    CHECK(std::ssize(p.kernels) == c.kernels);
-    std::set<std::string> texts;
-    ir::Dim read, written;
-    for (const codegen::Kernel& k : p.kernels) {
-      CHECK(k.buffers.size() <= 9);
-      read = read + k.bytes(false);
-      written = written + k.bytes(true);
+  for (DType t : {DType::boolean, uint8, DType::int64, bf16, f32, f64}) {
+    for (int misaligned : {0, 1}) {
+      std::string inputs, joined;
+      std::vector<runtime::TensorView> views;
+      std::vector<ir::Array> arrays;
+      runtime::ProgramOptions options = program_options();
+      for (int i = 0; i < 25; ++i) {
+        arrays.push_back(whole_numbers(t, {length(i)}, i));
+        ir::Array led = whole_numbers(t, {length(i) + misaligned}, 0);
+        for (std::int64_t j = 0; j < length(i); ++j) led.set(j + misaligned, arrays.back().at(j));
+        runtime::TensorView view = view_of(led);
+        view.data += misaligned * size_of(t);
+        view.shape = {length(i)};
+        views.push_back(view);
+        options.layouts.push_back({{1}, misaligned ? size_of(t) : 64});
+        inputs += fmt::format("{}%x{}: {}[{}]", i > 0 ? ", " : "", i, name(t), length(i));
+        joined += fmt::format("{}%x{}", i > 0 ? ", " : "", i);
+      }
+      const std::string text =
+          fmt::format("graph @g({}) {{\n  return concat({}, axis=0)\n}}\n", inputs, joined);
+      INFO(text);
+      const ir::Array got = array_of(run_program_on_views(ir::parse(text), views, options)[0]);
+      std::int64_t at = 0, wrong = 0;
+      for (const ir::Array& a : arrays)
+        for (std::int64_t i = 0; i < a.elements(); ++i) wrong += !(got.at(at++) == a.at(i));
+      CHECK(got.elements() == at);
+      CHECK(wrong == 0);
     }
-    for (const codegen::KernelSource& s : p.sources) texts.insert(s.text);
-    CHECK(texts.size() <= 4);
-    CHECK(read.str() == std::to_string(4 * 300 * c.length));
-    CHECK(written.str() == std::to_string(4 * 300 * c.length));
+  }
+}
+
+TEST_CASE("what is computed before many tensors are joined is computed in their kernels") {
+  // Other element types and operations by turns; no part is rounded, so results are exact.
+  std::string inputs, body, joined;
+  std::vector<ir::Array> arrays;
+  const DType types[] = {f32, bf16, int32};
+  for (int i = 0; i < 40; ++i) {
+    const DType t = types[i % 3];
+    const std::int64_t n = i % 4 == 0 ? 1 : 40 * i;
+    arrays.push_back(whole_numbers(t, {n}, i));
+    inputs += fmt::format("%x{}: {}[{}], ", i, name(t), n);
+    body += fmt::format("  %f{0} = cast(%x{0}, dtype=f32)\n  %y{0} = {1}\n", i,
+                        i % 2 ? fmt::format("add(%f{}, {})", i, i) : fmt::format("mul(%f{0}, %f{0})", i));
+    joined += fmt::format("%y{}, ", i);
+  }
+  arrays.push_back(whole_numbers(f32, {1}, 5));
+  inputs += "%s: f32[1]";
+  body += fmt::format("  %c = concat({}axis=0)\n  return neg(add(%c, %s)), mul(%c, 2)", joined);
+  check(inputs, body, arrays);
+  const std::string text = fmt::format("graph @g({}) {{\n{}\n}}\n", inputs, body);
+  for (const codegen::Target& target : {codegen::Target::cpu(), codegen::Target::cuda("sm_90a")}) {
+    runtime::ProgramOptions options;
+    options.target = target;
+    const auto program = runtime::Program::build(ir::parse(text), options);
+    CHECK(program->impl().partition.groups.size() == 1);
+  }
+}
+
+TEST_CASE("many tensors are stacked right along every axis") {
+  for (int count : {2, 17, 100})
+    for (int axis : {0, 1, 2}) {
+      std::string inputs, body, joined;
+      std::vector<ir::Array> arrays;
+      for (int i = 0; i < count; ++i) {
+        arrays.push_back(whole_numbers(bf16, {24, 40}, i));
+        std::vector<int> shape{24, 40};
+        shape.insert(shape.begin() + axis, 1);
+        inputs += fmt::format("{}%x{}: bf16[24, 40]", i > 0 ? ", " : "", i);
+        body += fmt::format("%s{0} = reshape(%x{0}, shape=[{1}])\n  ", i, fmt::join(shape, ", "));
+        joined += fmt::format("%s{}, ", i);
+      }
+      check(inputs, fmt::format("{}return concat({}axis={})", body, joined, axis), arrays);
+    }
+}
+
+TEST_CASE("a few large tensors are joined on a GPU by kernels that read whole vectors") {
+  const auto kernels = [](const std::string& inputs, const std::string& body) {
+    runtime::ProgramOptions options;
+    options.target = codegen::Target::cuda("sm_90a");
+    const std::string text = fmt::format("graph @g({}) {{\n  return {}\n}}\n", inputs, body);
+    const auto program = runtime::Program::build(ir::parse(text), options);
+    CHECK(program->launches() <= std::ssize(program->impl().kernels));
+    return program->impl().kernels.size();
+  };
+  const std::string large = "%x: f32[4096, 1000], %y: f32[4096, 500], %z: f32[4096, 1000]";
+  CHECK(kernels(large, "concat(%x, %y, %z, axis=1)") == 3);
+  CHECK(kernels(large, "neg(concat(%x, %y, axis=1))") == 2);
+  // What both parts read would be read twice; small tensors are not worth a launch; folds need whole rows.
+  CHECK(kernels(large, "concat(%x, neg(%x), axis=1)") == 1);
+  CHECK(kernels("%x: f32[4096, 100], %y: f32[4096, 50]", "concat(%x, %y, axis=1)") == 1);
+  CHECK(kernels(large, "sum(concat(%x, %y, axis=1), axes=[1])") == 1);
+}
+
+TEST_CASE("a concat of many tensors is kernels that read few, of few texts, in few launches") {
+  struct Case {
+    int count, length, kernels, launches;  // on a GPU
+  };
+  for (const codegen::Target& target : {codegen::Target::cpu(), codegen::Target::cuda("sm_90a")}) {
+    const bool cpu = target.backend == codegen::Backend::cpu;
+    for (const Case& c : {Case{300, 5, 38, 3}, Case{300, 1024, 300, 3}, Case{1000, 260, 1000, 7}}) {
+      if (cpu && c.length == 260) continue;
+      const auto program =
+          program_of(many(c.count, 0, [&](int) { return std::vector<std::int64_t>{c.length}; }), target);
+      const runtime::Program::Impl& p = program->impl();
+      CHECK(std::ssize(p.kernels) == c.kernels);
+      if (!cpu) CHECK(program->launches() == c.launches);
+      std::set<std::string> texts;
+      ir::Dim read, written;
+      for (const codegen::Kernel& k : p.kernels) {
+        CHECK(std::ssize(k.buffers) <= 9);
+        read = read + k.bytes(false);
+        written = written + k.bytes(true);
+      }
+      for (const codegen::KernelSource& s : p.sources) texts.insert(s.text);
+      CHECK(texts.size() <= 4);
+      CHECK(read.str() == std::to_string(4 * c.count * c.length));
+      CHECK(written.str() == std::to_string(4 * c.count * c.length));
+    }
   }
 }
