@@ -43,7 +43,13 @@ std::string batch_struct(int batch) {
 
 /// By bisection, the same for all threads of a block. The places behind the last instance say where the last
 /// one ends, so that no block finds them.
-std::string batch_locals(int batch) {
+std::string batch_locals(const Schedule& schedule) {
+  const int batch = schedule.batch;
+  if (schedule.in_turn)
+    return R"(  const uint32 instances = gridDim.x / batch.first_block[1];
+  const Instance& p = batch.at[blockIdx.x % instances];
+  const uint32 block = blockIdx.x / instances;
+)";
   return fmt::format(R"(  int instance = 0;
 #pragma unroll
   for (int step = {}; step > 0; step /= 2)

@@ -27,7 +27,7 @@ int batch_bytes(int batch, int param_bytes);
 /// "struct Params" over that of one instance, "struct Instance".
 std::string batch_struct(int batch);
 /// What a block declares first: the parameters of its instance, and its number among the blocks of that.
-std::string batch_locals(int batch);
+std::string batch_locals(const Schedule& schedule);
 /// The number of a block in a kernel's text.
 std::string_view block_number(const Schedule& schedule);
 

@@ -74,6 +74,7 @@ std::int64_t bytes_of_index(const Kernel& k, int axis) {
 /// Where kernels along an axis end.
 struct Division {
   int axis = -1;
+  int parts = 1;  // that differ in what is read
   std::vector<std::int64_t> ends;
 };
 
@@ -106,6 +107,7 @@ Division division_of(const Kernel& k, Backend backend) {
     }
   if (division.axis < 0) return division;
   borders.push_back(k.axes[static_cast<std::size_t>(division.axis)].extent.value());
+  division.parts = static_cast<int>(borders.size());
   const std::int64_t bytes = bytes_of_index(k, division.axis);
   std::int64_t begin = 0, previous = 0;
   int parts = 0;
@@ -147,13 +149,17 @@ std::vector<Kernel> divide(const Kernel& k, Backend backend) {
 }
 
 std::vector<Kernel> divide_few(const Kernel& k, Backend backend) {
-  constexpr std::int64_t least_bytes = 16 << 20;  // a launch takes about as long as to move half of that
+  constexpr std::int64_t least_bytes = 16 << 20;  // less takes about as long as two launches
+  constexpr int few = 8;                          // of more the text takes long to compile
   const ir::Dim read = k.bytes(false), written = k.bytes(true);
-  if (backend == Backend::cpu || !read.is_constant() || !written.is_constant() ||
-      read.value() + written.value() < least_bytes)
+  if (backend == Backend::cpu || k.stores.empty() || !read.is_constant() || !written.is_constant())
     return {k};
   const Division division = division_of(k, backend);
-  if (division.ends.size() <= 1 || static_cast<int>(division.ends.size()) > most_joined(backend)) return {k};
+  const int parts = division.parts;
+  const bool small = parts <= few && read.value() + written.value() < least_bytes;
+  const int element_bytes = size_of(k.buffers[static_cast<std::size_t>(k.stores[0].buffer)].dtype);
+  if (small || parts <= element_bytes || parts > most_joined(backend) || division.ends.size() <= 1)
+    return {k};
   std::vector<Kernel> kernels = kernels_of(k, division);
   std::int64_t apart = 0;
   for (const Kernel& part : kernels) apart += part.bytes(false).value();

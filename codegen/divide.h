@@ -18,8 +18,9 @@ int most_joined(Backend backend);
 /// ones.
 std::vector<Kernel> divide(const Kernel& kernel, Backend backend);
 
-/// The same for a kernel that joins few: only on a GPU, which reads parts in whole vectors, where there is so
-/// much to move that launches of their own do not matter, and parts read nothing in common. Else the kernel.
+/// The same for a kernel that joins few: only on a GPU, which reads parts in whole vectors, where choosing
+/// among them for each element takes longer than to move it, and parts read nothing in common. Else the
+/// kernel.
 std::vector<Kernel> divide_few(const Kernel& kernel, Backend backend);
 
 }  // namespace sinter::codegen

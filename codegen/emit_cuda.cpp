@@ -60,7 +60,7 @@ void CudaEmitter::finish(KernelSource& source) {
   }
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params {}) {{\n", bounds,
                       k_.name, shared_launch ? "batch" : "p");
-  if (shared_launch) text += batch_locals(schedule_.batch);
+  if (shared_launch) text += batch_locals(schedule_);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   const std::string body = lines_.take();
   SINTER_ASSERT(!shared_launch || body.find("blockIdx") == body.npos,

@@ -99,7 +99,7 @@ std::string Schedule::str() const {
   for (int v : bulk_loads) text += fmt::format("; v{} by bulk copy", v);
   if (rows_at_once > 1) text += fmt::format("; {} rows at once", rows_at_once);
   if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
-  if (batch > 1) text += fmt::format("; {} at most in one launch", batch);
+  if (batch > 1) text += fmt::format("; {} at most in one launch{}", batch, in_turn ? ", in turn" : "");
   return text;
 }
 

@@ -58,6 +58,7 @@ struct Schedule {
   int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides
   int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
   int batch = 1;             // instances of the kernel that one launch takes at most
+  bool in_turn = false;      // they have as many blocks each, and take turns block by block
   bool wide_index = true;    // 64-bit index arithmetic
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"

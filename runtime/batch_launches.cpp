@@ -17,7 +17,8 @@ struct Joined {
   std::vector<std::int64_t> blocks, kept_bytes;  // of each launch
 
   bool has_room(std::size_t launch, const LaunchCandidate& c) const {
-    return blocks[launch] + c.blocks <= most_blocks && kept_bytes[launch] + c.kept_bytes <= most_kept_bytes;
+    return blocks[launch] + c.blocks <= most_blocks &&
+           (c.kept_bytes == 0 || kept_bytes[launch] + c.kept_bytes <= most_kept_bytes);
   }
   void add(std::size_t launch, int number, const LaunchCandidate& c) {
     launches[launch].push_back(number);

@@ -12,8 +12,13 @@ namespace {
 
 using ir::Value;
 
-/// A kernel that moves more than this takes much longer than its launch.
+/// A kernel that moves more than this takes much longer than its launch, if it is not one of many that write
+/// an output in parts.
 constexpr std::int64_t most_bytes = 64 << 20;
+
+bool is_part(const codegen::Kernel& k) {
+  return std::ranges::any_of(k.stores, &codegen::KernelStore::in_part);
+}
 
 /// Per value, the group that writes it, or -1.
 std::vector<int> writers(const Program::Impl& p) {
@@ -33,7 +38,7 @@ std::vector<bool> returned(const Program::Impl& p) {
 void ask_to_share(LaunchCandidate& candidate, const codegen::Kernel& kernel,
                   const codegen::KernelSource& source) {
   if (!codegen::can_share_launch(kernel, source)) return;
-  if ((kernel.bytes(false) + kernel.bytes(true)).value() > most_bytes) return;
+  if (!is_part(kernel) && (kernel.bytes(false) + kernel.bytes(true)).value() > most_bytes) return;
   candidate.text = source.text;
   candidate.most = codegen::most_instances(source.param_bytes);
   candidate.shared_bytes = source.shared_bytes;
@@ -97,9 +102,9 @@ std::vector<LaunchCandidate> candidates_of(const Program::Impl& p, const Launch&
     for (Value v : reads.values)
       if (writer[v.id] >= 0) wait_for(static_cast<std::size_t>(writer[v.id]));
     if (reads.partials) wait_for(number);
-    // Each of several kernels of a group writes a part of its outputs.
-    const auto kernels = static_cast<std::int64_t>(std::max<std::size_t>(1, p.kernels_of[number].size()));
-    candidate.kept_bytes = kept_bytes(p, p.partition.groups[number], is_returned) / kernels;
+    // Several kernels of a group write what the first one finds memory for.
+    if (of_group[number].empty())
+      candidate.kept_bytes = kept_bytes(p, p.partition.groups[number], is_returned);
     if (parts[i].kernel >= 0) {
       const auto kernel = static_cast<std::size_t>(parts[i].kernel);
       ask_to_share(candidate, p.kernels[kernel], p.sources[kernel]);
@@ -107,6 +112,17 @@ std::vector<LaunchCandidate> candidates_of(const Program::Impl& p, const Launch&
     of_group[number].push_back(static_cast<int>(i));
   }
   return candidates;
+}
+
+/// Whether parts of rows of one output are written, by as many blocks each: what several of them write of a
+/// line of memory should come at about the same time.
+bool takes_turns(const Program::Impl& p, const Launch& launch) {
+  const auto number = [](const LaunchPart& part) { return static_cast<std::size_t>(part.kernel); };
+  const codegen::Kernel& first = p.kernels[number(launch[0])];
+  return is_part(first) && first.axes.size() > 1 && std::ranges::all_of(launch, [&](const LaunchPart& part) {
+           return part.group == launch[0].group &&
+                  p.sources[number(part)].units == p.sources[number(launch[0])].units;
+         });
 }
 
 }  // namespace
@@ -124,12 +140,14 @@ void Program::Impl::join() {
     const auto first = static_cast<std::size_t>(launch[0].kernel);
     codegen::Schedule schedule = sources[first].schedule;
     schedule.batch = codegen::batch_for(static_cast<int>(launch.size()), sources[first].param_bytes);
+    schedule.in_turn = takes_turns(*this, launch);
     const std::string text = codegen::emit(kernels[first], schedule, options.target).text;
     for (const LaunchPart& part : launch) {
       const auto kernel = static_cast<std::size_t>(part.kernel);
       codegen::KernelSource& source = sources[kernel];
       source.text = text;
       source.schedule.batch = schedule.batch;
+      source.schedule.in_turn = schedule.in_turn;
       source.header = codegen::header_comment(kernels[kernel], source.schedule);
     }
   }
