@@ -1,6 +1,7 @@
 #include "runtime/buffer.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "runtime/allocator.h"
 
@@ -21,28 +22,37 @@ std::shared_ptr<Buffer> Buffer::foreign(void* data, std::int64_t bytes, std::fun
   const auto buffer = std::make_shared<Buffer>(Token(), device);
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->bytes_ = bytes;
-  buffer->deleter_ = std::move(deleter);
+  if (deleter) buffer->rest().deleter = std::move(deleter);
   return buffer;
 }
 
 void Buffer::use_on_another(const std::shared_ptr<Stream>& stream) {
   if (!stream || !stream_) return;
   stream->follow(*stream_);
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::find(others_, stream) == others_.end()) others_.push_back(stream);
+  static std::mutex mutex;  // one for all buffers, few of which are used on a second stream
+  const std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<Stream>>& others = rest().others;
+  if (std::ranges::find(others, stream) == others.end()) others.push_back(stream);
+}
+
+Buffer::Rest& Buffer::rest() {
+  if (!rest_) rest_ = std::make_unique<Rest>();
+  return *rest_;
 }
 
 Buffer::~Buffer() {
   if (!foreign_) {
-    device_->allocator().free(data_, bytes_, stream_, others_);
+    const auto others = rest_ ? std::span<const std::shared_ptr<Stream>>(rest_->others)
+                              : std::span<const std::shared_ptr<Stream>>();
+    device_->allocator().free(data_, bytes_, stream_, others);
     return;
   }
-  if (!deleter_) return;
-  for (const std::shared_ptr<Stream>& other : others_) try {
+  if (!rest_ || !rest_->deleter) return;
+  for (const std::shared_ptr<Stream>& other : rest_->others) try {
       other->mark()->wait();           // its owner knows of none of them
     } catch (const std::exception&) {  // the device is lost, and nothing runs on it any more
     }
-  deleter_(data_);
+  rest_->deleter(data_);
 }
 
 }  // namespace sinter::runtime

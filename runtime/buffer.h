@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "runtime/device.h"
@@ -55,9 +54,20 @@ class Buffer {
   Device* device_;
   std::shared_ptr<Stream> stream_;  // on which it is filled
   bool foreign_ = true;
-  std::function<void(void*)> deleter_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Stream>> others_;  // beside stream_
+
+  /// What few buffers have.
+  struct Rest {
+    std::function<void(void*)> deleter;
+    std::vector<std::shared_ptr<Stream>> others;  // streams beside stream_ that use it
+  };
+  Rest& rest();
+  std::unique_ptr<Rest> rest_;
+};
+
+/// Where a tensor's elements are.
+struct Location {
+  std::shared_ptr<Buffer> buffer;
+  std::byte* data = nullptr;  // the element (0, ..., 0)
 };
 
 }  // namespace sinter::runtime

@@ -15,11 +15,20 @@ namespace sinter::runtime {
 
 using ir::Value;
 
+namespace {
+
+std::int64_t bytes_of(const ir::Graph& g, Value v) {
+  return g.shape(v).elements().value() * size_of(g.dtype(v));
+}
+
+}  // namespace
+
 Executable::Executable(const ir::Graph& g, std::span<const passes::Group> groups,
                        std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
                        const std::vector<std::optional<ir::View>>& views) {
-  place_values(g, groups, kernels, launches, views);
-  for (const Launch& launch : launches) {
+  const std::vector<std::size_t> outputs_until = place_values(g, groups, kernels, launches, views);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const Launch& launch = launches[i];
     const passes::Group& group = groups[static_cast<std::size_t>(launch[0].group)];
     const bool empty = std::ranges::all_of(group.outputs, [&](Value v) { return g.shape(v).is_empty(); });
     if (empty) continue;
@@ -29,28 +38,60 @@ Executable::Executable(const ir::Graph& g, std::span<const passes::Group> groups
       steps_.push_back(matmul_step(g, group, views));
     else
       steps_.push_back(kernel_step(kernels, launch[0]));
+    steps_.back().outputs = outputs_until[i];
   }
+  add_results(g, views);
+}
+
+void Executable::add_results(const ir::Graph& g, const std::vector<std::optional<ir::View>>& views) {
+  std::vector<Result*> last(output_bytes_.size());
+  results_.reserve(g.outputs().size());
   for (const ir::Output& out : g.outputs()) {
     const ir::View& view = *views[out.value.id];
-    Result r{places_[view.base.id], view.offset.value(), g.dtype(out.value), g.shape(out.value).values(), {}};
-    for (const ir::Dim& stride : view.strides) r.strides.push_back(stride.value());
-    results_.push_back(std::move(r));
+    const DType dtype = g.dtype(out.value);
+    Result& r = results_.emplace_back(Result{places_[view.base.id], view.offset.value() * size_of(dtype)});
+    SINTER_ASSERT(r.place.kind != Place::Kind::none, "nothing writes output {}", results_.size() - 1);
+    if (r.place.kind == Place::Kind::output) {
+      Result*& before = last[static_cast<std::size_t>(r.place.index)];
+      if (before) before->last = false;
+      before = &r;
+    }
+    std::vector<std::int64_t> strides;
+    for (const ir::Dim& stride : view.strides) strides.push_back(stride.value());
+    layouts_.push_back(TensorLayout::make(dtype, g.shape(out.value), std::move(strides)));
   }
 }
 
-void Executable::place_values(const ir::Graph& g, std::span<const passes::Group> groups,
-                              std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
-                              const std::vector<std::optional<ir::View>>& views) {
+/// Numbers the buffers of outputs in the order in which launches write them; how many each launch and those
+/// before it use.
+std::vector<std::size_t> Executable::place_outputs(const ir::Graph& g, std::span<const passes::Group> groups,
+                                                   std::span<const Launch> launches,
+                                                   const std::vector<std::optional<ir::View>>& views) {
+  std::vector<bool> is_output(g.size());
+  for (const ir::Output& out : g.outputs()) is_output[views[out.value.id]->base.id] = true;
+  const auto place = [&](Value v) {
+    if (!is_output[v.id] || places_[v.id].kind != Place::Kind::none) return;
+    places_[v.id] = {Place::Kind::output, static_cast<std::int64_t>(output_bytes_.size())};
+    output_bytes_.push_back(bytes_of(g, v));
+  };
+  std::vector<std::size_t> until;
+  for (const Launch& launch : launches) {
+    for (const LaunchPart& part : launch)
+      std::ranges::for_each(groups[static_cast<std::size_t>(part.group)].outputs, place);
+    until.push_back(output_bytes_.size());
+  }
+  return until;
+}
+
+/// Says what place_outputs does.
+std::vector<std::size_t> Executable::place_values(const ir::Graph& g, std::span<const passes::Group> groups,
+                                                  std::span<const PlannedKernel> kernels,
+                                                  std::span<const Launch> launches,
+                                                  const std::vector<std::optional<ir::View>>& views) {
   places_.resize(g.size());
   for (std::size_t i = 0; i < g.inputs().size(); ++i)
     places_[g.inputs()[i].id] = {Place::Kind::input, static_cast<std::int64_t>(i)};
-  auto bytes_of = [&](Value v) { return g.shape(v).elements().value() * size_of(g.dtype(v)); };
-  for (const ir::Output& out : g.outputs()) {
-    const Value base = views[out.value.id]->base;
-    if (places_[base.id].kind != Place::Kind::none) continue;
-    places_[base.id] = {Place::Kind::output, static_cast<std::int64_t>(output_bytes_.size())};
-    output_bytes_.push_back(bytes_of(base));
-  }
+  std::vector<std::size_t> outputs_until = place_outputs(g, groups, launches, views);
   // The first and the last launch of each group; all that it touches lives through them.
   std::vector<int> first(groups.size(), static_cast<int>(launches.size())), last(groups.size(), 0);
   for (std::size_t i = 0; i < launches.size(); ++i)
@@ -67,7 +108,7 @@ void Executable::place_values(const ir::Graph& g, std::span<const passes::Group>
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (Value v : groups[i].outputs)
       if (places_[v.id].kind == Place::Kind::none) {
-        lifetimes.push_back({bytes_of(v), first[i], std::max(last_reader[v.id], last[i])});
+        lifetimes.push_back({bytes_of(g, v), first[i], std::max(last_reader[v.id], last[i])});
         temporaries.push_back(v);
       }
   partials_.resize(groups.size());
@@ -91,6 +132,7 @@ void Executable::place_values(const ir::Graph& g, std::span<const passes::Group>
   arena_bytes_ = plan.bytes;
   peak_bytes_ = plan.bytes;
   for (std::int64_t bytes : output_bytes_) peak_bytes_ += bytes;
+  return outputs_until;
 }
 
 namespace {
@@ -216,27 +258,37 @@ void Executable::join_batch_axes(Step& step) {
 /// The buffers that a run works on.
 class Executable::Memory {
  public:
-  Memory(const Executable& executable, Device& device, std::span<const TensorView> inputs) : inputs_(inputs) {
+  Memory(const Executable& executable, Device& device, Inputs inputs)
+      : device_(device), inputs_(inputs), output_bytes_(executable.output_bytes_) {
     const std::shared_ptr<Stream>& stream = device.stream();
-    for (const TensorView& input : inputs) input.buffer->use_on(stream);
-    outputs_.reserve(executable.output_bytes_.size());
-    for (std::int64_t bytes : executable.output_bytes_) outputs_.push_back(Buffer::allocate(bytes, device));
+    for (const Location* input : inputs) input->buffer->use_on(stream);
+    outputs_.reserve(output_bytes_.size());
     if (executable.arena_bytes_ != 0) arena_ = Buffer::allocate(executable.arena_bytes_, device);
   }
 
+  /// Sees to it that there are that many of the outputs.
+  void provide(std::size_t outputs) {
+    while (outputs_.size() < outputs)
+      outputs_.push_back(Buffer::allocate(output_bytes_[outputs_.size()], device_));
+  }
+
   std::byte* address(const Place& p) const {
-    if (p.kind == Place::Kind::input) return inputs_[static_cast<std::size_t>(p.index)].data;
+    if (p.kind == Place::Kind::input) return inputs_[static_cast<std::size_t>(p.index)]->data;
     if (p.kind == Place::Kind::output) return outputs_[static_cast<std::size_t>(p.index)]->data();
     // Where all temporary values are empty there is no arena, and nobody reads or writes at the address.
     return arena_ == nullptr ? nullptr : arena_->data() + p.index;
   }
-  const std::shared_ptr<Buffer>& buffer(const Place& p) const {
-    return p.kind == Place::Kind::input ? inputs_[static_cast<std::size_t>(p.index)].buffer
-                                        : outputs_[static_cast<std::size_t>(p.index)];
+  Location result(const Result& r) {
+    std::byte* const data = address(r.place) + r.offset;
+    const auto i = static_cast<std::size_t>(r.place.index);
+    if (r.place.kind == Place::Kind::input) return {inputs_[i]->buffer, data};
+    return {r.last ? std::move(outputs_[i]) : outputs_[i], data};
   }
 
  private:
-  std::span<const TensorView> inputs_;
+  Device& device_;
+  const Inputs inputs_;
+  const std::vector<std::int64_t>& output_bytes_;
   std::vector<std::shared_ptr<Buffer>> outputs_;
   std::shared_ptr<Buffer> arena_;
 };
@@ -290,24 +342,27 @@ void Executable::launch(Device& device, const Step& step, const Memory& memory, 
   device.run_kernel(step.launch, *kernels[static_cast<std::size_t>(step.kernel)], params);
 }
 
-void Executable::visit(Device& device, std::span<const TensorView> inputs,
+void Executable::visit(Device& device, Inputs inputs,
                        const std::function<void(int kernel, const LaunchStep& launch)>& visit) const {
-  const Memory memory(*this, device, inputs);
-  for (std::size_t i = 0; i < steps_.size(); ++i)
+  Memory memory(*this, device, inputs);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    memory.provide(steps_[i].outputs);
     visit(steps_[i].kernel, [&](const Executable& of, Kernels kernels) {
       of.launch(device, of.steps_.at(i), memory, kernels);
     });
+  }
 }
 
-std::vector<TensorView> Executable::run(Device& device, std::span<const TensorView> inputs,
-                                        Kernels kernels) const {
-  const Memory memory(*this, device, inputs);
-  for (const Step& step : steps_) launch(device, step, memory, kernels);
-  std::vector<TensorView> results;
+std::vector<Location> Executable::run(Device& device, Inputs inputs, Kernels kernels) const {
+  Memory memory(*this, device, inputs);
+  for (const Step& step : steps_) {
+    memory.provide(step.outputs);
+    launch(device, step, memory, kernels);
+  }
+  memory.provide(output_bytes_.size());  // empty ones
+  std::vector<Location> results;
   results.reserve(results_.size());
-  for (const Result& r : results_)
-    results.push_back({memory.buffer(r.place), memory.address(r.place) + r.offset * size_of(r.dtype), r.dtype,
-                       r.shape, r.strides});
+  for (const Result& r : results_) results.push_back(memory.result(r));
   return results;
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/buffer.h"
 #include "runtime/program.h"
 #include "runtime/steps.h"
+#include "runtime/tensor_layout.h"
 
 namespace sinter::runtime {
 
@@ -28,6 +29,7 @@ using Launch = std::vector<LaunchPart>;  // several are kernels of one text
 
 class Executable {
  public:
+  using Inputs = std::span<const Location* const>;
   using Kernels = std::span<const std::shared_ptr<const LoadedKernel>>;
 
   /// All lengths are numbers. `launches` come in the order in which they run. `views` are
@@ -42,16 +44,19 @@ class Executable {
   /// The same for one of them.
   void check_kernel(Device& device, int number, const LoadedKernel& kernel) const;
 
-  /// Runs with them, on inputs that are on the device.
-  std::vector<TensorView> run(Device& device, std::span<const TensorView> inputs, Kernels kernels) const;
+  /// Runs with them, on inputs that are on the device, and gives the outputs, which lie as layouts() says. A
+  /// step is launched before the memory of later ones is asked for.
+  std::vector<Location> run(Device& device, Inputs inputs, Kernels kernels) const;
 
   /// Runs, and leaves it to `visit` to launch each step: it gets the number of the step's kernel, or -1 for a
   /// product, and a function that launches the same step of an executable of the same groups, which may have
   /// other sources, with its kernels. Results are dropped.
   using LaunchStep = std::function<void(const Executable& of, Kernels kernels)>;
-  void visit(Device& device, std::span<const TensorView> inputs,
+  void visit(Device& device, Inputs inputs,
              const std::function<void(int kernel, const LaunchStep& launch)>& visit) const;
 
+  /// One per output.
+  const std::vector<std::shared_ptr<const TensorLayout>>& layouts() const { return layouts_; }
   int launches() const { return static_cast<int>(steps_.size()); }
   /// Bytes of outputs and intermediate values that are in memory at once.
   std::int64_t peak_bytes() const { return peak_bytes_; }
@@ -69,7 +74,8 @@ class Executable {
     std::int64_t row = 0, column = 0;
   };
   struct Step {
-    int kernel = -1;  // into the kernels; -1 for a product
+    int kernel = -1;          // into the kernels; -1 for a product
+    std::size_t outputs = 0;  // how many output buffers it and the steps before it use
     KernelLaunch launch;
     std::vector<std::byte> params;
     struct Pointer {
@@ -84,15 +90,19 @@ class Executable {
   };
   struct Result {
     Place place;
-    std::int64_t offset = 0;  // elements
-    DType dtype;
-    std::vector<std::int64_t> shape, strides;
+    std::int64_t offset = 0;  // bytes
+    bool last = true;         // of those in its buffer
   };
   class Memory;  // of one run
 
-  void place_values(const ir::Graph& graph, std::span<const passes::Group> groups,
-                    std::span<const PlannedKernel> kernels, std::span<const Launch> launches,
-                    const std::vector<std::optional<ir::View>>& views);
+  std::vector<std::size_t> place_values(const ir::Graph& graph, std::span<const passes::Group> groups,
+                                        std::span<const PlannedKernel> kernels,
+                                        std::span<const Launch> launches,
+                                        const std::vector<std::optional<ir::View>>& views);
+  std::vector<std::size_t> place_outputs(const ir::Graph& graph, std::span<const passes::Group> groups,
+                                         std::span<const Launch> launches,
+                                         const std::vector<std::optional<ir::View>>& views);
+  void add_results(const ir::Graph& graph, const std::vector<std::optional<ir::View>>& views);
   Step kernel_step(std::span<const PlannedKernel> kernels, const LaunchPart& part) const;
   Step joined_step(std::span<const PlannedKernel> kernels, const Launch& launch) const;
   void add_pointers(Step& step, const PlannedKernel& planned, int group, int offset) const;
@@ -106,7 +116,8 @@ class Executable {
   std::vector<std::vector<Place>> partials_;  // per group, of what its kernels leave each other
   std::vector<Step> steps_;
   std::vector<Result> results_;
-  std::vector<std::int64_t> output_bytes_;
+  std::vector<std::shared_ptr<const TensorLayout>> layouts_;  // of the results
+  std::vector<std::int64_t> output_bytes_;                    // in the order in which steps write them
   std::int64_t arena_bytes_ = 0, peak_bytes_ = 0;
 };
 

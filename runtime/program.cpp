@@ -190,26 +190,22 @@ ir::Array to_array(const TensorView& view) {
   return array;
 }
 
-TensorView to_view(const ir::Array& array) {
-  TensorView view;
-  view.buffer = Buffer::allocate(static_cast<std::int64_t>(array.data.size()));
-  view.data = view.buffer->data();
-  if (!array.data.empty()) std::memcpy(view.data, array.data.data(), array.data.size());
-  view.dtype = array.dtype;
-  view.shape = array.shape;
-  for (const ir::Dim& d :
-       ir::contiguous_strides(ir::Shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()))))
-    view.strides.push_back(d.value());
-  return view;
-}
-
-/// For machines without a compiler.
-std::vector<TensorView> evaluate(const ir::Graph& g, std::span<const TensorView> inputs) {
+/// For machines without a compiler. The outputs are in row-major order.
+std::vector<Location> evaluate(const ir::Graph& g, std::span<const TensorView> inputs) {
   std::vector<ir::Array> arrays;
   for (const TensorView& v : inputs) arrays.push_back(to_array(v));
-  std::vector<TensorView> results;
-  for (const ir::Array& a : ir::evaluate_typed(g, arrays)) results.push_back(to_view(a));
+  std::vector<Location> results;
+  for (const ir::Array& a : ir::evaluate_typed(g, arrays)) {
+    std::shared_ptr<Buffer> buffer = Buffer::allocate(static_cast<std::int64_t>(a.data.size()));
+    std::byte* const data = buffer->data();
+    if (!a.data.empty()) std::memcpy(data, a.data.data(), a.data.size());
+    results.push_back({std::move(buffer), data});
+  }
   return results;
+}
+
+TensorView view_of(Location location, const TensorLayout& layout) {
+  return {std::move(location), layout.dtype(), layout.shape().values(), layout.strides()};
 }
 
 }  // namespace
@@ -230,7 +226,7 @@ class Range {
 
 }  // namespace
 
-void Program::Impl::check_indices(Device& device, std::vector<TensorView>& results) const {
+void Program::Impl::check_indices(Device& device, std::vector<Location>& results) const {
   if (!checked) return;
   const auto number = [&](std::size_t result) {
     std::int64_t value = 0;
@@ -252,17 +248,37 @@ std::vector<TensorView> Program::run(std::span<const TensorView> inputs) const {
   check_inputs(p, on, inputs);
   std::vector<TensorView> results;
   if (is_evaluated()) {
-    results = evaluate(p.to_run(), inputs);
-  } else {
-    prepare();
-    if (p.to_tune.load(std::memory_order_acquire)) p.tune_once(on, inputs);
-    const Range range(on, p.range);
-    const Impl::Tuned* const t = p.tuned.load(std::memory_order_acquire);
-    results = t != nullptr ? t->executable->run(on, inputs, t->kernels)
-                           : p.executable->run(on, inputs, p.compiled_kernels);
+    std::vector<Location> outputs = evaluate(p.to_run(), inputs);
+    p.check_indices(on, outputs);
+    for (Location& output : outputs) {
+      const Value v = p.captured.outputs()[results.size()].value;
+      results.push_back(
+          view_of(std::move(output), *TensorLayout::make(p.captured.dtype(v), p.captured.shape(v))));
+    }
+    return results;
   }
-  p.check_indices(on, results);
+  std::vector<const Location*> locations;
+  for (const TensorView& input : inputs) locations.push_back(&input);
+  for (Location& output : launch(locations))
+    results.push_back(view_of(std::move(output), *output_layouts()[results.size()]));
   return results;
+}
+
+std::vector<Location> Program::launch(std::span<const Location* const> inputs) const {
+  const Impl& p = *impl_;
+  Device& on = runs_on();
+  prepare();
+  if (p.to_tune.load(std::memory_order_acquire)) p.tune_once(on, inputs);
+  const Range range(on, p.range);
+  const Impl::Tuned* const t = p.tuned.load(std::memory_order_acquire);
+  std::vector<Location> outputs = t != nullptr ? t->executable->run(on, inputs, t->kernels)
+                                               : p.executable->run(on, inputs, p.compiled_kernels);
+  p.check_indices(on, outputs);
+  return outputs;
+}
+
+const std::vector<std::shared_ptr<const TensorLayout>>& Program::output_layouts() const {
+  return impl_->executable->layouts();
 }
 
 bool Program::is_evaluated() const {

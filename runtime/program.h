@@ -14,15 +14,13 @@
 #include "ir/graph.h"
 #include "passes/partition.h"
 #include "runtime/buffer.h"
+#include "runtime/tensor_layout.h"
 #include "sinter/numerics.h"
 
 namespace sinter::runtime {
 
-/// A strided view of a buffer. Strides count elements and may be 0 or negative; `data` is the element (0,
-/// ..., 0).
-struct TensorView {
-  std::shared_ptr<Buffer> buffer;
-  std::byte* data = nullptr;
+/// A strided view of a buffer. Strides count elements and may be 0 or negative.
+struct TensorView : Location {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
@@ -63,6 +61,10 @@ class Program {
   /// views of new buffers or of inputs where an output is only a movement of one. Safe to call from many
   /// threads.
   std::vector<TensorView> run(std::span<const TensorView> inputs) const;
+  /// The same for inputs that are known to be such, by where they are alone; the outputs lie as
+  /// output_layouts() says. Not for a program that is_evaluated().
+  std::vector<Location> launch(std::span<const Location* const> inputs) const;
+  const std::vector<std::shared_ptr<const TensorLayout>>& output_layouts() const;
   /// Whether run() evaluates the captured graph without generated code, for want of a compiler. Products are
   /// then plain sums, not the library's; who wants those runs the operations one by one.
   bool is_evaluated() const;

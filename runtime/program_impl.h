@@ -32,7 +32,7 @@ struct Program::Impl {
   const ir::Graph& to_run() const { return checked ? checked->graph : captured; }
   /// Throws ValueError if one of the program's results is an index out of range, and removes what only says
   /// so.
-  void check_indices(Device& device, std::vector<TensorView>& results) const;
+  void check_indices(Device& device, std::vector<Location>& results) const;
   /// What groups store is memory of its own, a movement too.
   void store_outputs();
   codegen::Kernel lower(const passes::Group& group) const;
@@ -69,7 +69,7 @@ struct Program::Impl {
   void start_tuning();
   void use_choices(const std::string& gpu, const Toolchain& toolchain, ChoiceBook& book);
   /// Times candidates on these inputs, unless another thread has, or nothing can be timed now.
-  void tune_once(Device& device, std::span<const TensorView> inputs) const;
+  void tune_once(Device& device, Executable::Inputs inputs) const;
   /// What was measured for a kernel, or nothing.
   std::optional<Choice> choice_of(std::size_t kernel) const;
 

@@ -114,7 +114,7 @@ std::vector<codegen::KernelSource> printed(const Program::Impl& p, const Tuning&
 }
 
 std::unique_ptr<Tuned> tune(const Program::Impl& p, const Tuning& tuning, Device& device,
-                            std::span<const TensorView> inputs, KernelCache& cache, ChoiceBook& book) {
+                            Executable::Inputs inputs, KernelCache& cache, ChoiceBook& book) {
   static std::mutex& one_at_a_time = *new std::mutex;  // what runs beside would be measured, too
   const std::lock_guard lock(one_at_a_time);
   const std::unique_ptr<Stopwatch> stopwatch = device.stopwatch();
@@ -190,7 +190,7 @@ void Program::Impl::use_choices(const std::string& gpu, const Toolchain& toolcha
   sources = printed(*this, *tuning, numbers);
 }
 
-void Program::Impl::tune_once(Device& device, std::span<const TensorView> inputs) const {
+void Program::Impl::tune_once(Device& device, Executable::Inputs inputs) const {
   const std::lock_guard lock(compiling);
   if (!to_tune) return;
   tuned_kernels = tune(*this, *tuning, device, inputs, kernel_cache(), choice_book());

@@ -33,7 +33,7 @@ std::vector<codegen::KernelSource> printed(const Program::Impl& program, const P
 /// Times what the book does not know, and puts the program together from the fastest; null where nothing can
 /// be timed now. Throws DeviceError where the program itself cannot run.
 std::unique_ptr<Program::Impl::Tuned> tune(const Program::Impl& program, const Program::Impl::Tuning& tuning,
-                                           Device& device, std::span<const TensorView> inputs,
-                                           KernelCache& cache, ChoiceBook& book);
+                                           Device& device, Executable::Inputs inputs, KernelCache& cache,
+                                           ChoiceBook& book);
 
 }  // namespace sinter::runtime

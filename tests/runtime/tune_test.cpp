@@ -7,15 +7,16 @@
 #include <mutex>
 
 #include "ir/parse.h"
-#include "runtime/allocator.h"
 #include "runtime/compile_error.h"
 #include "sinter/error.h"
 #include "tests/catch.h"
+#include "tests/support/pretended_gpu.h"
 #include "tests/support/sandbox.h"
 
 using namespace sinter;
 using namespace sinter::runtime;
 using sinter::testing::CapturedLog;
+using sinter::testing::PretendedGpu;
 using sinter::testing::ScopedEnvironment;
 using sinter::testing::TemporaryDirectory;
 
@@ -42,60 +43,6 @@ class NoCompiler final : public Toolchain {
   std::string refused_;
 };
 
-class PretendedGpu final : public Device {
- public:
-  PretendedGpu() : Device(DeviceId::cuda(), codegen::Target::cuda("sm_90a")) {}
-
-  std::map<int, double> seconds;  // by threads of a block; 1 ms for others
-  int refused_threads = 0;        // blocks of so many do not fit
-  bool captures = false;
-  std::vector<std::string> launched;
-  int timed = 0;
-
-  std::string description() const override { return "pretended"; }
-  CachingAllocator& allocator() override { return host_allocator(); }
-  const std::shared_ptr<Stream>& stream() override { return none_; }
-  void synchronize() override {}
-  void copy_from_host(void*, const void*, std::int64_t) override {}
-  void copy_to_host(void*, const void*, std::int64_t) override {}
-  void copy_from_peer(void*, Device&, const void*, std::int64_t) override {}
-  void fill(void*, std::uint64_t, int, std::int64_t) override {}
-  void check_reach(const void*) override {}
-  void check_kernel(const KernelLaunch& launch, const LoadedKernel&) override {
-    if (launch.block_threads == refused_threads) throw DeviceError("too many threads");
-  }
-  void run_kernel(const KernelLaunch& launch, const LoadedKernel&, std::span<std::byte>) override {
-    const auto at = seconds.find(launch.block_threads);
-    last_ = at == seconds.end() ? 1e-3 : at->second;
-    launched.push_back(launch.name);
-  }
-  void run_matmul(const MatmulLaunch&) override {}
-  std::unique_ptr<Stopwatch> stopwatch() override {
-    if (captures) return nullptr;
-    return std::make_unique<Watch>(*this);
-  }
-
- private:
-  class Watch final : public Stopwatch {
-   public:
-    explicit Watch(PretendedGpu& gpu) : gpu_(gpu) {}
-    double time(const std::function<void()>& start) override {
-      start();
-      ++gpu_.timed;
-      now_ += gpu_.last_;
-      return gpu_.last_;
-    }
-    double now() override { return now_; }
-
-   private:
-    PretendedGpu& gpu_;
-    double now_ = 0;
-  };
-
-  const std::shared_ptr<Stream> none_;
-  double last_ = 0;
-};
-
 /// A program, and all that its tuning takes.
 struct World {
   explicit World(const std::string& graph, const std::string& directory = "",
@@ -106,14 +53,11 @@ struct World {
     program = Program::build(ir::parse(graph), options);
     for (ir::Value v : program->optimized().inputs()) {
       const ir::Shape& shape = program->optimized().shape(v);
-      inputs.push_back(
-          {Buffer::allocate(shape.elements().value() * size_of(program->optimized().dtype(v)), gpu),
-           nullptr,
-           program->optimized().dtype(v),
-           shape.values(),
-           {}});
-      inputs.back().data = inputs.back().buffer->data();
+      const auto buffer =
+          Buffer::allocate(shape.elements().value() * size_of(program->optimized().dtype(v)), gpu);
+      memory.push_back({buffer, buffer->data()});
     }
+    for (const Location& input : memory) inputs.push_back(&input);
   }
 
   Program::Impl::Tuning tuning(const std::string& name = "pretended") {
@@ -127,7 +71,8 @@ struct World {
   KernelCache cache;
   ChoiceBook book;
   std::shared_ptr<const Program> program;
-  std::vector<TensorView> inputs;
+  std::vector<Location> memory;
+  std::vector<const Location*> inputs;  // into it
 };
 
 const char* const elementwise = "graph @f(%x: f32[1024, 1024]) {\n  return exp(%x)\n}\n";
