@@ -32,7 +32,7 @@ ir::Bindings bind_inputs(const ir::Graph& graph, std::span<const Tensor> inputs)
     if (graph.dtype(v) != inputs[i].dtype())
       fail<DTypeError>("graph @{}: input %{} is {}, got {}", graph.name(), attrs.name, name(graph.dtype(v)),
                        describe(inputs[i]));
-    if (!(graph.shape(v).bind(bindings) == impl_of(inputs[i]).shape))
+    if (!(graph.shape(v).bind(bindings) == impl_of(inputs[i]).shape()))
       fail<ShapeError>("graph @{}: input %{} has the shape {}, got {}", graph.name(), attrs.name,
                        graph.shape(v).str(), describe(inputs[i]));
   }

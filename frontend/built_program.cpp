@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 
 #include "frontend/build.h"
 #include "frontend/eager.h"
 #include "frontend/graph_key.h"
+#include "frontend/program_inputs.h"
 #include "frontend/random.h"
 #include "frontend/signature.h"
 #include "frontend/tensor_spec.h"
@@ -18,31 +20,42 @@ namespace {
 Tensor stand_in(Capture& capture, const Tensor& x) {
   if (!x.defined()) return x;
   capture.place(x);
-  return capture.argument(x.dtype(), impl_of(x).shape);
+  return capture.argument(x.dtype(), impl_of(x).shape());
 }
 Tensor stand_in(Capture& capture, const TensorSpec& spec) {
   return capture.argument(spec.dtype, shape_of(spec));
 }
 
-template <class T>
-std::vector<Tensor> stand_in(Capture& capture, const std::vector<T>& list) {
-  std::vector<Tensor> stand_ins;
-  for (const T& each : list) stand_ins.push_back(stand_in(capture, each));
-  return stand_ins;
-}
 GuardedNumber stand_in(Capture&, const GuardedNumber& number) {
   return number;
 }
 
-std::string signature_of(const Tensor& x) {
-  std::string key;
-  append_signature(key, x);
-  return key;
-}
+/// What stands in the place of arguments.
+class StandIns {
+ public:
+  StandIns(Capture& capture, std::span<const Argument> arguments) : capture_(capture) {
+    for (const Argument& argument : arguments)
+      stand_ins_.push_back(std::visit([&](const auto& x) { return in_place_of(x); }, argument));
+  }
+  std::span<const Argument> get() const { return stand_ins_; }
 
-runtime::TensorView scalar_view(std::int64_t value, runtime::Device& device) {
-  return input_view(scalar_tensor(value), device);
-}
+ private:
+  template <class T>
+  Argument in_place_of(const T& x) {
+    return stand_in(capture_, x);
+  }
+  Argument in_place_of(const std::span<const Tensor>& list) { return list_of(list); }
+  Argument in_place_of(const std::vector<TensorSpec>& list) { return list_of(list); }
+  std::span<const Tensor> list_of(const auto& list) {
+    std::vector<Tensor>& stand_ins = lists_.emplace_back();
+    for (const auto& each : list) stand_ins.push_back(stand_in(capture_, each));
+    return stand_ins;
+  }
+
+  Capture& capture_;
+  std::vector<Argument> stand_ins_;
+  std::deque<std::vector<Tensor>> lists_;
+};
 
 /// Whether a tensor bound at one capture and one bound at the next are the same, or made anew with the same
 /// elements.
@@ -59,12 +72,9 @@ bool same_content(const Tensor& a, const Tensor& b) {
 
 Captured capture(const std::string& name, const Body& body, std::span<const Argument> arguments) {
   Capture recording(name);
-  std::vector<Argument> stand_ins;
-  for (const Argument& argument : arguments)
-    stand_ins.push_back(
-        std::visit([&](const auto& x) -> Argument { return stand_in(recording, x); }, argument));
+  const StandIns stand_ins(recording, arguments);
   const CaptureScope scope(recording);
-  const std::vector<Tensor> results = body(stand_ins);
+  const std::vector<Tensor> results = body(stand_ins.get());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined()) fail<ValueError>("{}: result {} is a Tensor without content", name, i);
     recording.graph().output(recording.value(results[i], {}));
@@ -74,17 +84,18 @@ Captured capture(const std::string& name, const Body& body, std::span<const Argu
 
 BuiltProgram::BuiltProgram(Captured captured, std::span<const Argument> arguments, Numerics numerics)
     : slots_(std::move(captured.slots)), device_(&captured.device.get()) {
-  const std::vector<Tensor> tensors = tensors_of(arguments);
+  const std::vector<const Tensor*> tensors = tensors_of(arguments);
   runtime::ProgramOptions options;
   options.numerics = numerics;
   options.target = device_->target();
   options.ordinal = device_->id().ordinal;
   for (Slot& slot : slots_) {
     const bool is_random = slot.kind == SlotKind::random_key || slot.kind == SlotKind::random_counter;
-    const Tensor given =
-        slot.kind == SlotKind::argument ? tensors[static_cast<std::size_t>(slot.index)] : slot.bound;
-    options.layouts.push_back(is_random ? runtime::InputLayout{} : layout_of(view_of(given)));
-    var_signatures_.push_back(slot.kind == SlotKind::var ? signature_of(slot.bound) : "");
+    const Tensor& given =
+        slot.kind == SlotKind::argument ? *tensors[static_cast<std::size_t>(slot.index)] : slot.bound;
+    options.layouts.push_back(is_random ? runtime::InputLayout{} : layout_of(given));
+    var_signatures_.emplace_back();
+    if (slot.kind == SlotKind::var) var_signatures_.back() = Signature(slot.bound).kept();
     if (slot.kind == SlotKind::var) slot.bound = {};  // it need not live on
   }
   program_ = build(std::move(captured.graph), std::move(options));
@@ -97,43 +108,39 @@ bool BuiltProgram::vars_fit() const {
 std::string BuiltProgram::changed_var() const {
   for (std::size_t i = 0; i < slots_.size(); ++i)
     if (slots_[i].kind == SlotKind::var)
-      if (const Tensor now = slots_[i].var->get(); signature_of(now) != var_signatures_[i])
+      if (const Tensor now = slots_[i].var->get(); Signature(now) != *var_signatures_[i])
         return fmt::format("a Var holds {} now", describe(now));
   return {};
 }
 
 std::vector<Tensor> BuiltProgram::run(std::span<const Argument> arguments) const {
-  const std::vector<Tensor> tensors = tensors_of(arguments);
-  std::vector<runtime::TensorView> inputs;
-  inputs.reserve(slots_.size());
+  const std::vector<const Tensor*> tensors = tensors_of(arguments);
+  ProgramInputs inputs(*device_, slots_.size());
   std::pair<std::int64_t, std::int64_t> draw;
   for (const Slot& slot : slots_) {
     switch (slot.kind) {
       case SlotKind::argument:
-        inputs.push_back(input_view(tensors[static_cast<std::size_t>(slot.index)], *device_));
+        inputs.add(*tensors[static_cast<std::size_t>(slot.index)]);
         break;
       case SlotKind::bound:
-        inputs.push_back(input_view(slot.bound, *device_));
+        inputs.add(slot.bound);
         break;
       case SlotKind::var:
-        inputs.push_back(input_view(slot.var->get(), *device_));
+        inputs.keep(slot.var->get());
         break;
       case SlotKind::random_key:
         draw = next_draw();
-        inputs.push_back(scalar_view(draw.first, *device_));
+        inputs.keep(scalar_tensor(draw.first));
         break;
       case SlotKind::random_counter:
-        inputs.push_back(scalar_view(draw.second, *device_));
+        inputs.keep(scalar_tensor(draw.second));
         break;
     }
   }
-  std::vector<Tensor> results;
-  if (program_->is_evaluated()) {  // as eager does, for the same bits
-    for (runtime::TensorView& view : inputs) results.push_back(from_view(std::move(view)));
-    return run_eagerly(program_->captured(), results);
-  }
-  for (runtime::TensorView& view : program_->run(inputs)) results.push_back(from_view(std::move(view)));
-  return results;
+  if (!program_->is_evaluated()) return inputs.run(*program_);
+  std::vector<Tensor> copies;
+  for (const Tensor* x : inputs.tensors()) copies.push_back(*x);
+  return run_eagerly(program_->captured(), copies);  // as eager does, for the same bits
 }
 
 void BuiltProgram::check_same(const std::string& name, const Captured& again) const {

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "frontend/capture.h"
+#include "frontend/signature.h"
 #include "sinter/compile_traits.h"
 #include "sinter/numerics.h"
 
@@ -43,7 +45,7 @@ class BuiltProgram {
 
  private:
   std::vector<Slot> slots_;
-  std::vector<std::string> var_signatures_;  // one per slot, empty for others
+  std::vector<std::optional<Signature>> var_signatures_;  // one per slot, nothing for others
   runtime::Device* device_;
   std::shared_ptr<const runtime::Program> program_;
 };

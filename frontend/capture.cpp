@@ -41,7 +41,7 @@ ir::Value Capture::value(const Tensor& x, const ir::Where& where) {
           describe(x));
     return node->value;
   }
-  if (const auto* generator = std::get_if<Generator>(&impl.content)) return generator->emit(graph_);
+  if (const Generator* generator = impl.generator()) return generator->emit(graph_);
   return bind(x, where);
 }
 
@@ -53,7 +53,7 @@ ir::Value Capture::bind(const Tensor& x, const ir::Where& where) {
   slot.bound = x;
   const TensorImpl& impl = impl_of(x);
   const ir::Value v =
-      add_input(std::move(slot), fmt::format("bound{}", known_.size()), impl.dtype, impl.shape, where);
+      add_input(std::move(slot), fmt::format("bound{}", known_.size()), impl.dtype(), impl.shape(), where);
   known_.emplace(x.impl().get(), v);
   return v;
 }
@@ -68,7 +68,7 @@ Tensor Capture::read(const std::shared_ptr<VarImpl>& var, const ir::Where& where
   slot.var = var;
   const TensorImpl& impl = impl_of(now);
   const ir::Value v =
-      add_input(std::move(slot), fmt::format("var{}", known_.size()), impl.dtype, impl.shape, where);
+      add_input(std::move(slot), fmt::format("var{}", known_.size()), impl.dtype(), impl.shape(), where);
   known_.emplace(var.get(), v);
   return tensor(v);
 }
@@ -82,8 +82,8 @@ std::pair<ir::Value, ir::Value> Capture::draw(const ir::Where& where) {
 }
 
 Tensor Capture::tensor(ir::Value value) const {
-  return Tensor(
-      std::make_shared<TensorImpl>(graph_.dtype(value), graph_.shape(value), CaptureNode{id_, value}));
+  return Tensor(std::make_shared<TensorImpl>(
+      runtime::TensorLayout::make(graph_.dtype(value), graph_.shape(value)), CaptureNode{id_, value}));
 }
 
 ir::Value Capture::add_input(Slot slot, std::string name, DType dtype, const ir::Shape& shape,

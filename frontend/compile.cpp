@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <future>
-#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -42,26 +41,26 @@ std::string changed_lines(const std::vector<std::string>& before, const std::vec
 struct CompiledCore::Impl {
   explicit Impl(CompileOptions options) : options(std::move(options)) {}
 
-  BuiltPointer find(const std::string& signature) const;
-  BuiltPointer find_or_build(const std::string& signature, const Body& body,
+  BuiltPointer find(const Signature& signature) const;
+  BuiltPointer find_or_build(const Signature& signature, const Body& body,
                              std::span<const Argument> arguments);
-  BuiltPointer build(const std::string& signature, const Body& body, std::span<const Argument> arguments);
+  BuiltPointer build(const Signature& signature, const Body& body, std::span<const Argument> arguments);
   Captured capture_alone(const Body& body, std::span<const Argument> arguments);
-  void log_recompile(const std::string& signature, const std::vector<std::string>& words) const;
+  void log_recompile(const Signature& signature, const std::vector<std::string>& words) const;
 
   const CompileOptions options;
   mutable std::shared_mutex mutex;
   // Programs by signature; more than one where Vars held tensors of several kinds. In the order of their
   // making.
-  std::unordered_map<std::string, std::vector<BuiltPointer>> programs;
+  std::unordered_map<Signature, std::vector<BuiltPointer>, Signature::Hash> programs;
   std::vector<BuiltPointer> all;
   std::vector<std::string> last_words;  // of the signature of the last program
   // Signatures whose program is being built, so that other threads wait for it and get its exception.
-  std::map<std::string, std::shared_future<void>> in_work;
+  std::unordered_map<Signature, std::shared_future<void>, Signature::Hash> in_work;
   std::recursive_mutex capturing;  // the callable runs in one thread at a time, and may lower itself
 };
 
-BuiltPointer CompiledCore::Impl::find(const std::string& signature) const {
+BuiltPointer CompiledCore::Impl::find(const Signature& signature) const {
   const auto found = programs.find(signature);
   if (found == programs.end()) return nullptr;
   for (const BuiltPointer& built : found->second)
@@ -69,7 +68,7 @@ BuiltPointer CompiledCore::Impl::find(const std::string& signature) const {
   return nullptr;
 }
 
-BuiltPointer CompiledCore::Impl::find_or_build(const std::string& signature, const Body& body,
+BuiltPointer CompiledCore::Impl::find_or_build(const Signature& signature, const Body& body,
                                                std::span<const Argument> arguments) {
   {
     const std::shared_lock lock(mutex);
@@ -104,7 +103,7 @@ BuiltPointer CompiledCore::Impl::find_or_build(const std::string& signature, con
   }
 }
 
-BuiltPointer CompiledCore::Impl::build(const std::string& signature, const Body& body,
+BuiltPointer CompiledCore::Impl::build(const Signature& signature, const Body& body,
                                        std::span<const Argument> arguments) {
   const std::vector<std::string> words = describe_signature(arguments);
   log_recompile(signature, words);
@@ -112,7 +111,7 @@ BuiltPointer CompiledCore::Impl::build(const std::string& signature, const Body&
   auto built = std::make_shared<const BuiltProgram>(capture_alone(body, arguments), arguments,
                                                     chosen_numerics(options));
   const std::unique_lock lock(mutex);
-  programs[signature].push_back(built);
+  programs[signature.kept()].push_back(built);
   all.push_back(built);
   last_words = words;
   return built;
@@ -123,7 +122,7 @@ Captured CompiledCore::Impl::capture_alone(const Body& body, std::span<const Arg
   return frontend::capture(options.name, body, arguments);
 }
 
-void CompiledCore::Impl::log_recompile(const std::string& signature,
+void CompiledCore::Impl::log_recompile(const Signature& signature,
                                        const std::vector<std::string>& words) const {
   if (!log_enabled(Topic::recompiles)) return;
   const std::shared_lock lock(mutex);
@@ -139,7 +138,7 @@ CompiledCore::~CompiledCore() = default;
 
 std::vector<Tensor> CompiledCore::call(const Body& body, std::span<const Argument> arguments) {
   if (current_capture()) return body(arguments);  // it becomes part of the function being captured
-  const BuiltPointer built = impl_->find_or_build(signature_of(arguments), body, arguments);
+  const BuiltPointer built = impl_->find_or_build(Signature(arguments), body, arguments);
   if (settings().check) built->check_same(impl_->options.name, impl_->capture_alone(body, arguments));
   return built->run(arguments);
 }

@@ -26,7 +26,7 @@ DType result_dtype(DType t) {
 
 /// How many elements lie along the axes: a number, or a value of the program where lengths are symbols.
 Operand count_along(const Tensor& x, const Axes& axes, bool keepdims) {
-  const ir::Shape& shape = frontend::impl_of(x).shape;
+  const ir::Shape& shape = frontend::impl_of(x).shape();
   ir::Dim count(1);
   if (axes.is_all())
     count = shape.elements();

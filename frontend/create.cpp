@@ -36,13 +36,14 @@ Tensor scalar_tensor(const Operand& number) {
   Storage storage = storage_of(x, "its memory");
   set_element(storage.data, ir::to_scalar(literal, x.dtype()));
   storage.is_number = true;
-  return with_storage(x, std::move(storage));
+  return make_tensor(impl_of(x).layout, std::move(storage));
 }
 
 namespace {
 
 Tensor generated(DType dtype, ir::Shape shape, std::function<ir::Value(ir::Graph&)> emit) {
-  return Tensor(std::make_shared<TensorImpl>(dtype, std::move(shape), std::move(emit)));
+  return Tensor(
+      std::make_shared<TensorImpl>(runtime::TensorLayout::make(dtype, std::move(shape)), std::move(emit)));
 }
 
 Tensor filled(std::string_view function, const Shape& shape, const ir::Literal& value, DType dtype,

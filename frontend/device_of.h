@@ -27,8 +27,8 @@ class CommonDevice {
   Tensor first_;
 };
 
-/// The tensor's memory as a program on the device takes it: a number is put there.
-runtime::TensorView input_view(const Tensor& x, runtime::Device& device);
+/// The tensor, which is in memory, as a program on the device takes it: a number is put there.
+Tensor on_device(const Tensor& x, runtime::Device& device);
 
 /// A contiguous tensor with a copy of elements in host memory, in row-major order.
 Tensor from_host(DType dtype, std::vector<std::int64_t> shape, const void* elements, runtime::Device& device);

@@ -23,14 +23,14 @@ struct SmallGraph {
     if (const auto* number = std::get_if<Operand::Number>(&x.value())) return ir::Literal{*number};
     const Tensor& tensor = std::get<Tensor>(x.value());
     const TensorImpl& impl = impl_of(tensor);
-    const auto* generator = std::get_if<Generator>(&impl.content);
+    const Generator* generator = impl.generator();
     if (generator && !(generator->is_made && &generator->made->buffer->device() == &device.get()))
       return generator->emit(graph);
     storage_of(tensor, "using it after the capture");
     const auto same = std::ranges::find(inputs, tensor.impl(), &Tensor::impl);
     if (same != inputs.end()) return graph.inputs()[static_cast<std::size_t>(same - inputs.begin())];
     inputs.push_back(tensor);
-    return graph.input("x", impl.dtype, impl.shape, where);
+    return graph.input("x", impl.dtype(), impl.shape(), where);
   }
 };
 
@@ -53,13 +53,13 @@ bool append_operands(std::string& key, std::vector<Tensor>& inputs, std::span<co
     }
     const Tensor& tensor = std::get<Tensor>(x.value());
     if (!tensor.defined()) return false;
-    const auto* storage = std::get_if<Storage>(&tensor.impl()->content);
+    const Storage* storage = tensor.impl()->storage();
     if (!storage || storage->is_number) return false;
     const auto same = std::ranges::find(inputs, tensor.impl(), &Tensor::impl);
     key += static_cast<char>('A' + (same - inputs.begin()));
     if (same != inputs.end()) continue;
     append_device(key, storage->buffer->device());
-    append_signature(key, tensor.impl()->dtype, tensor.impl()->shape, *storage);
+    append_signature(key, *tensor.impl()->layout, storage->data);
     inputs.push_back(tensor);
   }
   return true;

@@ -10,6 +10,7 @@
 #include "frontend/build.h"
 #include "frontend/device_of.h"
 #include "frontend/graph_key.h"
+#include "frontend/program_inputs.h"
 #include "frontend/signature.h"
 #include "ir/base/check.h"
 #include "ir/base/settings.h"
@@ -55,18 +56,18 @@ ProgramCache& kept() {
   return programs[settings().check];
 }
 
-std::shared_ptr<const runtime::Program> program_for(ir::Graph graph,
-                                                    std::span<const runtime::TensorView> inputs,
+std::shared_ptr<const runtime::Program> program_for(ir::Graph graph, const ProgramInputs& inputs,
                                                     runtime::Device& device) {
   std::string key = graph_key(graph);
   append_device(key, device);
-  for (const runtime::TensorView& view : inputs) append_signature(key, view);
+  for (const Tensor* x : inputs.tensors())
+    append_signature(key, *impl_of(*x).layout, storage_of(*x, "its memory").data);
   if (auto program = cache().find(key)) return program;
   runtime::ProgramOptions options;
   options.numerics = Numerics::strict;
   options.target = device.target();
   options.ordinal = device.id().ordinal;
-  for (const runtime::TensorView& view : inputs) options.layouts.push_back(layout_of(view));
+  for (const Tensor* x : inputs.tensors()) options.layouts.push_back(layout_of(*x));
   auto program = build(std::move(graph), std::move(options));
   cache().insert(std::move(key), program);
   return program;
@@ -111,6 +112,14 @@ bool has_product(const ir::Graph& graph) {
   return false;
 }
 
+/// The program's only result.
+Tensor run_single(const runtime::Program& program, const ProgramInputs& inputs) {
+  if (!program.is_evaluated()) return std::move(inputs.run(program).front());
+  std::vector<runtime::TensorView> views;
+  for (const Tensor* x : inputs.tensors()) views.push_back(view_of(*x));
+  return from_view(std::move(program.run(views).front()));
+}
+
 Tensor filled(ir::Scalar value, const std::vector<std::int64_t>& shape, runtime::Device& device) {
   const Tensor x = allocate(value.dtype, shape, device);
   device.fill(storage_of(x, "its memory").data, value.bits, size_of(value.dtype), x.size());
@@ -128,15 +137,14 @@ Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs
   if (auto view = as_view(graph, result, inputs)) return *view;
   if (graph.shape(result).is_empty())
     return allocate(graph.dtype(result), graph.shape(result).values(), device);
-  std::vector<runtime::TensorView> views;
-  views.reserve(inputs.size());
-  for (const Tensor& x : inputs) views.push_back(input_view(x, device));
+  ProgramInputs placed(device, inputs.size());
+  for (const Tensor& x : inputs) placed.add(x);
   graph.output(result);
-  auto program = program_for(std::move(graph), views, device);
+  auto program = program_for(std::move(graph), placed, device);
   // A product of what this operation makes itself is the library's like any other.
   if (program->is_evaluated() && has_product(program->captured()))
     return run_eagerly(program->captured(), inputs).front();
-  Tensor made = from_view(std::move(program->run(views).front()));
+  Tensor made = run_single(*program, placed);
   if (!key.empty()) kept().insert(key, std::move(program));
   return made;
 }
@@ -144,10 +152,9 @@ Tensor run_one(ir::Graph graph, ir::Value result, std::span<const Tensor> inputs
 std::optional<Tensor> run_kept(const std::string& key, std::span<const Tensor> inputs) {
   const auto program = kept().find(key);
   if (!program) return std::nullopt;
-  std::vector<runtime::TensorView> views;
-  views.reserve(inputs.size());
-  for (const Tensor& x : inputs) views.push_back(view_of(x));
-  return from_view(std::move(program->run(views).front()));
+  ProgramInputs placed(program->runs_on(), inputs.size());
+  for (const Tensor& x : inputs) placed.add(x);
+  return run_single(*program, placed);
 }
 
 Storage compute(const Generator& generator, runtime::Device& device) {

@@ -34,7 +34,7 @@ Tensor dense_copy(const Tensor& x) {
   const Tensor condition = from_host(DType::boolean, {}, &yes, device);
   ir::Graph graph("copy");
   const ir::Value c = graph.input("c", DType::boolean, {});
-  const ir::Value v = graph.input("x", x.dtype(), impl_of(x).shape);
+  const ir::Value v = graph.input("x", x.dtype(), impl_of(x).shape());
   const ir::Value zero = graph.constant(ir::to_scalar(ir::Literal{std::int64_t{0}}, x.dtype()));
   const std::array<ir::Operand, 3> choice{c, v, zero};
   const ir::Value copy = ir::elementwise(graph, ir::Op::where, choice);
@@ -48,8 +48,9 @@ void copy_from_gpu(const Tensor& x, std::byte* to) {
   const int size = size_of(x.dtype());
   runtime::Device& device = storage.buffer->device();
   storage.buffer->use_on(device.stream());
-  const Span span = span_of(shape, storage.strides, size);
-  if (storage.strides == row_major(shape)) {
+  const std::vector<std::int64_t>& strides = impl_of(x).layout->strides();
+  const Span span = span_of(shape, strides, size);
+  if (strides == row_major(shape)) {
     device.copy_to_host(to, storage.data, span.bytes);
     return;
   }
@@ -60,7 +61,7 @@ void copy_from_gpu(const Tensor& x, std::byte* to) {
   }
   std::vector<std::byte> elements(static_cast<std::size_t>(span.bytes));
   device.copy_to_host(elements.data(), storage.data - span.below, span.bytes);
-  copy_strided(elements.data() + span.below, shape, storage.strides, size, to);
+  copy_strided(elements.data() + span.below, shape, strides, size, to);
 }
 
 std::string where_it_is(const Tensor& x, const runtime::Device& device) {
@@ -70,7 +71,7 @@ std::string where_it_is(const Tensor& x, const runtime::Device& device) {
 }  // namespace
 
 void CommonDevice::add(const Tensor& x, std::string_view what) {
-  const auto* storage = std::get_if<Storage>(&impl_of(x).content);
+  const Storage* storage = impl_of(x).storage();
   if (!storage || storage->is_number) return;
   runtime::Device& device = storage->buffer->device();
   if (!device_) {
@@ -82,13 +83,13 @@ void CommonDevice::add(const Tensor& x, std::string_view what) {
   }
 }
 
-runtime::TensorView input_view(const Tensor& x, runtime::Device& device) {
+Tensor on_device(const Tensor& x, runtime::Device& device) {
   const Storage& storage = storage_of(x, "its memory");
-  if (!storage.is_number || device.is_cpu()) return view_of(x);
+  if (!storage.is_number || device.is_cpu()) return x;
   const Tensor there = allocate(x.dtype(), {}, device);
   device.fill(storage_of(there, "its memory").data, element(x.dtype(), storage.data).bits, size_of(x.dtype()),
               1);
-  return view_of(there);
+  return there;
 }
 
 Tensor from_host(DType dtype, std::vector<std::int64_t> shape, const void* elements,
@@ -114,7 +115,8 @@ void Tensor::copy_to(void* destination) const {
   const frontend::Storage& storage = frontend::storage_of(*this, "its elements");
   auto* const to = static_cast<std::byte*>(destination);
   if (storage.buffer->device().is_cpu())
-    frontend::copy_strided(storage.data, shape(), storage.strides, size_of(dtype()), to);
+    frontend::copy_strided(storage.data, shape(), frontend::impl_of(*this).layout->strides(),
+                           size_of(dtype()), to);
   else
     frontend::copy_from_gpu(*this, to);
 }
@@ -129,9 +131,9 @@ Tensor Tensor::to(const Device& device) const {
         "call to() outside",
         frontend::describe(*this), this->device().name(), device.name());
   }
-  if (const auto* generator = std::get_if<frontend::Generator>(&impl.content);
+  if (const frontend::Generator* generator = impl.generator();
       generator && !(generator->is_made && &generator->made->buffer->device() == &there))
-    return frontend::with_storage(*this, frontend::compute(*generator, there));
+    return frontend::make_tensor(impl.layout, frontend::compute(*generator, there));
   const frontend::Storage& storage = frontend::storage_of(*this, "moving it");
   runtime::Device& here = storage.buffer->device();
   if (&here == &there && !storage.is_number) return *this;

@@ -36,7 +36,7 @@ Tensor run_node(const ir::Graph& graph, ir::Value v, const std::vector<Tensor>& 
     } else {
       sources.push_back(x);
       inputs.push_back(values[x.id]);
-      operands.push_back(small.input("x", graph.dtype(x), impl_of(values[x.id]).shape));
+      operands.push_back(small.input("x", graph.dtype(x), impl_of(values[x.id]).shape()));
     }
   }
   return with_location(graph[v].location, [&] {

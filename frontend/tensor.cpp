@@ -16,17 +16,17 @@ using frontend::impl_of;
 using frontend::storage_of;
 
 DType Tensor::dtype() const {
-  return impl_of(*this).dtype;
+  return impl_of(*this).dtype();
 }
 Shape Tensor::shape() const {
   return frontend::shape_values(*this, "its shape()");
 }
 int Tensor::rank() const {
-  return impl_of(*this).shape.rank();
+  return impl_of(*this).shape().rank();
 }
 
 std::int64_t Tensor::length(std::int64_t axis) const {
-  const ir::Shape& shape = impl_of(*this).shape;
+  const ir::Shape& shape = impl_of(*this).shape();
   const ir::Dim& d =
       shape[ir::normalize_axis(axis, shape.rank(), "length() of " + frontend::describe(*this))];
   if (!d.is_constant())
@@ -47,10 +47,9 @@ std::size_t Tensor::nbytes() const {
 
 Device Tensor::device() const {
   const frontend::TensorImpl& impl = impl_of(*this);
-  if (const auto* storage = std::get_if<frontend::Storage>(&impl.content))
+  if (const frontend::Storage* storage = impl.storage())
     return frontend::public_device(storage->buffer->device());
-  if (const auto* generator = std::get_if<frontend::Generator>(&impl.content);
-      generator && generator->is_made)
+  if (const frontend::Generator* generator = impl.generator(); generator && generator->is_made)
     return frontend::public_device(generator->made->buffer->device());
   if (const frontend::Capture* capture = frontend::current_capture();
       capture && std::holds_alternative<frontend::CaptureNode>(impl.content))
@@ -59,11 +58,13 @@ Device Tensor::device() const {
 }
 
 Shape Tensor::strides() const {
-  return storage_of(*this, "its strides()").strides;
+  storage_of(*this, "its strides()");
+  return impl_of(*this).layout->strides();
 }
 
 bool Tensor::contiguous() const {
-  return storage_of(*this, "whether it is contiguous()").strides == frontend::row_major(shape());
+  storage_of(*this, "whether it is contiguous()");
+  return impl_of(*this).layout->strides() == frontend::row_major(shape());
 }
 
 const void* Tensor::data() const {
@@ -134,8 +135,8 @@ const TensorImpl& impl_of(const Tensor& x) {
 
 const Storage& storage_of(const Tensor& x, std::string_view wanted) {
   const TensorImpl& impl = impl_of(x);
-  if (const auto* storage = std::get_if<Storage>(&impl.content)) return *storage;
-  if (const auto* generator = std::get_if<Generator>(&impl.content)) {
+  if (const Storage* storage = impl.storage()) return *storage;
+  if (const Generator* generator = impl.generator()) {
     std::call_once(generator->once, [&] {
       generator->made = compute(*generator, runtime::default_device());
       generator->is_made = true;
@@ -150,58 +151,40 @@ const Storage& storage_of(const Tensor& x, std::string_view wanted) {
 
 runtime::TensorView view_of(const Tensor& x) {
   const Storage& storage = storage_of(x, "its memory");
-  return {storage.buffer, storage.data, x.dtype(), shape_values(x, "its shape"), storage.strides};
+  return {storage, x.dtype(), shape_values(x, "its shape"), impl_of(x).layout->strides()};
 }
 
 Tensor from_view(runtime::TensorView view) {
-  if (std::ranges::find(view.shape, 0) != view.shape.end()) view.strides = row_major(view.shape);
-  // Strides of axes of length 1 address nothing: they get what row-major order would give, from the last axis
-  // on.
-  std::int64_t inner = 1;
-  for (std::size_t i = view.shape.size(); i-- > 0;) {
-    if (view.shape[i] == 1) view.strides[i] = inner;
-    inner = view.strides[i] * std::max<std::int64_t>(view.shape[i], 1);
-  }
-  Storage storage{std::move(view.buffer), view.data, std::move(view.strides)};
-  std::vector<ir::Dim> dims(view.shape.begin(), view.shape.end());
-  return Tensor(std::make_shared<TensorImpl>(view.dtype, ir::Shape(std::move(dims)), std::move(storage)));
+  ir::Shape shape(std::vector<ir::Dim>(view.shape.begin(), view.shape.end()));
+  return make_tensor(runtime::TensorLayout::make(view.dtype, std::move(shape), std::move(view.strides)),
+                     {{std::move(view.buffer), view.data}});
 }
 
-Tensor with_storage(const Tensor& like, Storage storage) {
-  return Tensor(std::make_shared<TensorImpl>(like.dtype(), impl_of(like).shape, std::move(storage)));
+Tensor make_tensor(TensorImpl::Layout layout, Storage storage) {
+  return Tensor(std::make_shared<TensorImpl>(std::move(layout), std::move(storage)));
 }
 
 Tensor allocate(DType dtype, std::vector<std::int64_t> shape, runtime::Device& device) {
   const std::int64_t elements = checked_elements("a tensor", shape, dtype);
-  runtime::TensorView view;
-  view.buffer = runtime::Buffer::allocate(elements * size_of(dtype), device);
-  view.data = view.buffer->data();
-  view.dtype = dtype;
-  view.strides = row_major(shape);
-  view.shape = std::move(shape);
-  return from_view(std::move(view));
+  std::shared_ptr<runtime::Buffer> buffer = runtime::Buffer::allocate(elements * size_of(dtype), device);
+  std::byte* const data = buffer->data();
+  return make_tensor(runtime::TensorLayout::make(dtype, ir::Shape({shape.begin(), shape.end()})),
+                     {{std::move(buffer), data}});
 }
 
 std::vector<std::int64_t> shape_values(const Tensor& x, std::string_view wanted) {
   const TensorImpl& impl = impl_of(x);
-  if (!impl.shape.is_constant())
+  if (!impl.shape().is_constant())
     fail<UnsupportedError>(
         "{}: {} is not known while a program is lowered for every length; lower() it with numbers "
         "for the lengths that the function asks for",
         describe(x), wanted);
-  return impl.shape.values();
-}
-
-std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0; step *= std::max<std::int64_t>(shape[i], 1)) strides[i] = step;
-  return strides;
+  return impl.shape().values();
 }
 
 std::string describe(const Tensor& x) {
   const TensorImpl& impl = impl_of(x);
-  return fmt::format("{}{}", name(impl.dtype), impl.shape.str());
+  return fmt::format("{}{}", name(impl.dtype()), impl.shape().str());
 }
 
 }  // namespace frontend

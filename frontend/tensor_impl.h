@@ -18,19 +18,18 @@
 
 namespace sinter::frontend {
 
-/// Elements in memory; strides are those of row-major order wherever an axis has length 1 or nothing is
-/// stored, so that equal layouts have equal strides.
-struct Storage {
-  std::shared_ptr<runtime::Buffer> buffer;
-  std::byte* data = nullptr;  // the element (0, ..., 0)
-  std::vector<std::int64_t> strides;
+/// Elements in memory.
+struct Storage : runtime::Location {
   bool is_number = false;  // made of a C++ number: on the CPU, and goes wherever it is used
 };
 
 /// Values that a graph computes from nothing: emit adds the nodes. Once somebody wanted them in memory they
 /// are kept.
 struct Generator {
-  std::function<ir::Value(ir::Graph&)> emit;
+  using Emit = std::function<ir::Value(ir::Graph&)>;
+  explicit Generator(Emit emit) : emit(std::move(emit)) {}
+
+  const Emit emit;
   mutable std::once_flag once;
   mutable std::optional<Storage> made;
   mutable std::atomic<bool> is_made = false;
@@ -42,19 +41,24 @@ struct CaptureNode {
   ir::Value value;
 };
 
+/// Small, since a call may give many: what they have in common is shared.
 struct TensorImpl {
-  DType dtype;
-  ir::Shape shape;  // symbolic only for nodes
-  std::variant<Storage, Generator, CaptureNode> content;
+  using Layout = std::shared_ptr<const runtime::TensorLayout>;
+  Layout layout;  // lengths are symbols only for nodes; what a generator makes is in row-major order
+  std::variant<Storage, std::unique_ptr<const Generator>, CaptureNode> content;
 
-  TensorImpl(DType dtype, ir::Shape shape, Storage storage)
-      : dtype(dtype), shape(std::move(shape)), content(std::move(storage)) {}
-  TensorImpl(DType dtype, ir::Shape shape, std::function<ir::Value(ir::Graph&)> emit)
-      : dtype(dtype), shape(std::move(shape)), content(std::in_place_type<Generator>) {
-    std::get<Generator>(content).emit = std::move(emit);
+  TensorImpl(Layout layout, Storage storage) : layout(std::move(layout)), content(std::move(storage)) {}
+  TensorImpl(Layout layout, Generator::Emit emit)
+      : layout(std::move(layout)), content(std::make_unique<const Generator>(std::move(emit))) {}
+  TensorImpl(Layout layout, CaptureNode node) : layout(std::move(layout)), content(node) {}
+
+  DType dtype() const { return layout->dtype(); }
+  const ir::Shape& shape() const { return layout->shape(); }
+  const Storage* storage() const { return std::get_if<Storage>(&content); }  // null for others
+  const Generator* generator() const {                                       // null for others
+    const auto* generator = std::get_if<std::unique_ptr<const Generator>>(&content);
+    return generator ? generator->get() : nullptr;
   }
-  TensorImpl(DType dtype, ir::Shape shape, CaptureNode node)
-      : dtype(dtype), shape(std::move(shape)), content(node) {}
 };
 
 /// The tensor's content; throws ValueError for Tensor{}.
@@ -69,8 +73,8 @@ runtime::TensorView view_of(const Tensor& x);
 /// A tensor over a view, its strides brought to the form that Storage has.
 Tensor from_view(runtime::TensorView view);
 
-/// A tensor of the dtype and shape of `like` over other memory.
-Tensor with_storage(const Tensor& like, Storage storage);
+/// A tensor of that layout over that memory.
+Tensor make_tensor(TensorImpl::Layout layout, Storage storage);
 
 /// A contiguous tensor with memory of its own, uninitialised; ShapeError when its size overflows.
 Tensor allocate(DType dtype, std::vector<std::int64_t> shape, runtime::Device& device);
@@ -83,8 +87,7 @@ std::vector<std::int64_t> shape_values(const Tensor& x, std::string_view wanted)
 ir::Shape checked_shape(std::string_view function, const std::vector<std::int64_t>& shape, DType dtype,
                         const std::source_location& where);
 
-/// Strides of row-major order.
-std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape);
+using runtime::row_major;
 
 /// "f32[2, 3]", for messages.
 std::string describe(const Tensor& x);

@@ -26,6 +26,7 @@
 // and throws ValueError if the function did something else, or if an index was out of range.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -128,7 +129,8 @@ class Compiled {
   }
 
   template <class P, std::size_t... I, class Given>
-  static std::vector<frontend::Argument> pack_all(std::index_sequence<I...>, const Given& given) {
+  static std::array<frontend::Argument, sizeof...(I)> pack_all(std::index_sequence<I...>,
+                                                               const Given& given) {
     return {frontend::pack<std::tuple_element_t<I, P>>(std::get<I>(given))...};
   }
 

@@ -26,9 +26,10 @@ struct GuardedNumber {
   std::string text;       // for people
 };
 
-/// One argument of a call, or of lower(), which knows tensors by their specification only.
+/// One argument of a call, or of lower(), which knows tensors by their specification only. Lists of tensors
+/// are the caller's.
 using Argument =
-    std::variant<Tensor, std::vector<Tensor>, GuardedNumber, TensorSpec, std::vector<TensorSpec>>;
+    std::variant<Tensor, std::span<const Tensor>, GuardedNumber, TensorSpec, std::vector<TensorSpec>>;
 
 /// A 0-d tensor that holds a number, of the dtype that a number has with no tensor about.
 Tensor scalar_tensor(const Operand& number);
@@ -102,7 +103,10 @@ Argument pack(const A& given) {
   } else if constexpr (std::is_same_v<P, std::vector<Tensor>>) {
     static_assert(std::is_same_v<A, std::vector<Tensor>> || std::is_same_v<A, std::vector<TensorSpec>>,
                   "a parameter of type std::vector<Tensor> takes one");
-    return given;
+    if constexpr (std::is_same_v<A, std::vector<Tensor>>)
+      return std::span<const Tensor>(given);
+    else
+      return given;
   } else {
     static_assert(std::is_same_v<P, Tensor>,
                   "parameters of a compiled function are Tensor, std::vector<Tensor> or a number");
@@ -122,6 +126,9 @@ P unpack(const Argument& argument) {
     P value;
     std::memcpy(&value, &std::get<GuardedNumber>(argument).bits, sizeof(P));
     return value;
+  } else if constexpr (std::is_same_v<P, std::vector<Tensor>>) {
+    const auto list = std::get<std::span<const Tensor>>(argument);
+    return {list.begin(), list.end()};
   } else {
     return std::get<P>(argument);
   }
