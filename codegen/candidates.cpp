@@ -8,101 +8,32 @@
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
+#include "codegen/vary.h"
+#include "ir/base/check.h"
 
 namespace sinter::codegen {
 namespace {
 
-constexpr int least_threads = 64;
-constexpr int most_static_shared = 48 << 10;  // bytes that a kernel may declare
-
-/// The factor of a level that has a size, or null.
-Factor* sized(std::vector<Factor>& along, Level level) {
-  const auto at =
-      std::ranges::find_if(along, [&](const Factor& f) { return f.level == level && f.size != 0; });
-  return at == along.end() ? nullptr : &*at;
-}
-
-bool is_looped(const std::vector<Factor>& along) {
-  return std::ranges::find(along, Factor{Level::loop}) != along.end();
-}
+constexpr int least_threads = least_threads_varied;
 
 std::int64_t divided(std::int64_t n, std::int64_t by) {
   return (n + by - 1) / by;
 }
 
-/// Varies the chosen schedule in one thing at a time; what is most likely to be faster comes first.
+/// Varies a schedule for rows in one thing at a time; what is most likely to be faster comes first.
 class Varied {
  public:
-  Varied(const Kernel& k, const Schedule& chosen, const DeviceDescription& device)
+  Varied(const Kernel& k, const DeviceDescription& device, const Schedule& chosen)
       : k_(k), chosen_(chosen), device_(device), list_{chosen} {}
 
-  std::vector<Schedule> run() {
-    const std::string_view by = chosen_.chooser;
-    if (by == "pointwise")
-      pointwise();
-    else if (by == "tiles")
-      tiles();
-    else if (by == "rows across")
-      rows_across();
-    else if (by == "team columns")
-      columns();
-    else if ((by == "team rows" || by == "shared rows" || by == "split rows") && inner_ >= 0 &&
-             k_.row_length().is_constant())
-      rows(by);
+  std::vector<Schedule> run(std::string_view by) {
+    if (inner_ >= 0 && k_.row_length().is_constant()) rows(by);
     return std::move(list_);
   }
 
  private:
-  void add(Schedule s) {
-    s.wide_index = chosen_.wide_index;
-    if (s.block_threads > device_.block_threads || list_.size() == most_candidates) return;
-    if (std::ranges::find(list_, s) == list_.end()) list_.push_back(std::move(s));
-  }
+  void add(Schedule s) { list_.push_back(std::move(s)); }
   std::vector<Factor>& row_axis(Schedule& s) const { return s.axes[static_cast<std::size_t>(inner_)]; }
-
-  // ---- elements by themselves
-
-  void pointwise() {
-    if (chosen_.axes.empty()) return;
-    const auto with = [&](int threads, int times) {
-      Schedule s = chosen_;
-      Factor* const block = sized(s.axes.back(), Level::block);
-      const bool pieces = s.lead >= 0;  // whose size says how many elements a thread has
-      s.block_threads = threads;
-      block->size = pieces ? block->size / chosen_.block_threads * threads * times : threads;
-      if (!pieces && times > 1) {
-        s.vector *= times;
-        sized(s.axes.back(), Level::vector)->size = s.vector;
-      }
-      add(std::move(s));
-    };
-    const int threads = chosen_.block_threads;
-    const bool pieces = chosen_.lead >= 0;
-    if (pieces) with(threads, 2);
-    for (const int other : {threads / 2, 2 * threads, threads / 4}) with(other, 1);
-    if (pieces) with(threads / 2, 2);
-    if (!pieces && can_widen()) with(threads / 2, 2);
-    with(4 * threads, 1);
-  }
-
-  /// Whether a thread can take two vectors, one after the other in memory.
-  bool can_widen() const {
-    constexpr int most_bytes = 32;  // of the widest tensor
-    int widest = 1;
-    for (const KernelBuffer& b : k_.buffers) widest = std::max(widest, size_of(b.dtype));
-    return chosen_.vector > 1 && 2 * chosen_.vector * widest <= most_bytes &&
-           k_.axes.back().extent.known_divisor(k_.facts) % (2 * chosen_.vector) == 0;
-  }
-
-  void tiles() {
-    for (Schedule& s : other_tiles(k_, device_, chosen_)) add(std::move(s));
-    for (const int threads :
-         {2 * chosen_.block_threads, chosen_.block_threads / 2 / warp_threads * warp_threads}) {
-      Schedule s = chosen_;
-      s.block_threads = threads;
-      if (threads >= least_threads) add(std::move(s));
-    }
-  }
 
   // ---- rows
 
@@ -260,108 +191,6 @@ class Varied {
     add(std::move(s));
   }
 
-  // ---- rows and across them: how many teams there are has been decided
-
-  void rows_across() {
-    const auto with = [&](int rows, int least_blocks) {
-      Schedule s = chosen_;
-      s.least_blocks = least_blocks;
-      s.rows_at_once = rows;
-      if (rows < 2) s.bulk_loads.clear();
-      add(std::move(s));
-    };
-    if (chosen_.rows_at_once > 2) with(2, chosen_.least_blocks);
-    if (chosen_.rows_at_once > 1) with(1, chosen_.least_blocks);
-    if (chosen_.least_blocks > 1) with(chosen_.rows_at_once, 0);
-  }
-
-  // ---- columns
-
-  void columns() {
-    if (inner_ < 0) return;
-    const std::vector<Factor>& along = row_axis(list_[0]);
-    const bool whole = !is_looped(along);
-    if (std::ranges::any_of(along, [](const Factor& f) { return f.level == Level::grid; })) {
-      pieces_of_columns(1, 2);
-      pieces_of_columns(2, 1);
-    }
-    slots(1, 2, whole);
-    if (!whole) {
-      chunks_of_columns(1, 2);
-      chunks_of_columns(2, 1);
-    }
-    slots(2, 1, whole);
-    if (chosen_.vector > 1 && list_.size() < most_candidates) {
-      Schedule s = chosen_;
-      Factor* const vector = sized(s.axes.back(), Level::vector);
-      s.vector /= 2;
-      vector->size = s.vector;
-      if (s.vector == 1) s.axes.back().pop_back();
-      add(std::move(s));
-    }
-  }
-
-  int lanes_of_columns() const {
-    int lanes = 1;
-    for (const Factor& f : chosen_.axes.back())
-      if (f.level == Level::warp || f.level == Level::lane) lanes *= f.size;
-    return lanes;
-  }
-
-  void pieces_of_columns(int times, int by) {
-    Schedule s = chosen_;
-    Factor* const pieces = sized(row_axis(s), Level::grid);
-    const int slots = s.block_threads / lanes_of_columns();
-    const int fitting = pieces_for(k_.row_length().value(), std::max(1, pieces->size * times / by), slots);
-    pieces->size = fitting;
-    if (fitting > 1) add(std::move(s));
-  }
-
-  /// Other numbers of threads that share a column.
-  void slots(int times, int by, bool whole) {
-    Schedule s = chosen_;
-    Factor* const warps = sized(row_axis(s), Level::warp);
-    if (!warps || warps->size * times / by < 1 || warps->size * times % by != 0) return;
-    warps->size = warps->size * times / by;
-    s.block_threads = s.block_threads * times / by;
-    const int lanes = lanes_of_columns(), slots = s.block_threads / lanes;
-    const int groups = s.block_threads / std::max(lanes, warp_threads);
-    if (s.block_threads < least_threads || groups * lanes * s.vector * state_bytes() > most_static_shared)
-      return;
-    const std::int64_t length = k_.row_length().is_constant() ? k_.row_length().value() : 0;
-    if (whole) {
-      Factor* const chunks = sized(row_axis(s), Level::loop);
-      const std::int64_t taken = std::max<std::int64_t>(1, divided(length, slots));
-      if (!chunks || taken * s.vector * register_bytes(k_) > most_register_bytes(s.block_threads)) return;
-      chunks->size = static_cast<int>(taken);
-      s.exact = taken * slots == length;
-      if (!s.crossings.empty())
-        s.crossings = register_crossings(k_, {s.block_threads, chunks->size, true}, s.vector);
-    } else if (Factor* const pieces = sized(row_axis(s), Level::grid)) {
-      pieces->size = pieces_for(length, pieces->size, slots);
-      if (pieces->size < 2) return;
-    }
-    add(std::move(s));
-  }
-
-  void chunks_of_columns(int times, int by) {
-    constexpr int most_bytes = 256;
-    Schedule s = chosen_;
-    Factor* const chunks = sized(row_axis(s), Level::loop);
-    chunks->size = chunks->size * times / by;
-    if (chunks->size >= 1 && chunks->size * s.vector * register_bytes(k_) <= most_bytes) add(std::move(s));
-  }
-
-  /// Of all states of one column, at most.
-  int state_bytes() const {
-    int bytes = 0;
-    for (const KernelValue& v : k_.values)
-      if (v.kind == KernelValue::Kind::reduce)
-        bytes += std::max(4, size_of(k_.values[static_cast<std::size_t>(v.operands[0])].dtype)) +
-                 (v.finds_place() ? 8 : 0);
-    return bytes;
-  }
-
   const Kernel& k_;
   const Schedule& chosen_;
   const DeviceDescription& device_;
@@ -372,11 +201,34 @@ class Varied {
 
 }  // namespace
 
+std::vector<Schedule> vary_team_rows(const Kernel& k, const DeviceDescription& device,
+                                     const Schedule& chosen) {
+  return Varied(k, device, chosen).run("team rows");
+}
+std::vector<Schedule> vary_split_rows(const Kernel& k, const DeviceDescription& device,
+                                      const Schedule& chosen) {
+  return Varied(k, device, chosen).run("split rows");
+}
+std::vector<Schedule> vary_shared_rows(const Kernel& k, const DeviceDescription& device,
+                                       const Schedule& chosen) {
+  return Varied(k, device, chosen).run("shared rows");
+}
+
 std::vector<Schedule> candidates(const Kernel& k, const Schedule& chosen, const DeviceDescription& device) {
   const bool orderly = k.fixed_fold_order && k.has_reduction();
   const bool empty = std::ranges::any_of(k.axes, [](const KernelAxis& a) { return a.extent.is(0); });
-  if (device.target.backend == Backend::cpu || orderly || empty || chosen.batch > 1) return {chosen};
-  return Varied(k, chosen, device).run();
+  std::vector<Schedule> list{chosen};
+  if (device.target.backend == Backend::cpu || orderly || empty || chosen.batch > 1) return list;
+  const std::span<const Chooser> choosers = choosers_of(device.target.backend);
+  const auto by = std::ranges::find(choosers, chosen.chooser, &Chooser::name);
+  SINTER_ASSERT(by != choosers.end(), "no chooser is called {}", chosen.chooser);
+  if (by->vary == nullptr) return list;
+  for (Schedule& s : by->vary(k, device, chosen)) {
+    s.wide_index = chosen.wide_index;
+    if (s.block_threads > device.block_threads || list.size() == most_candidates) continue;
+    if (std::ranges::find(list, s) == list.end()) list.push_back(std::move(s));
+  }
+  return list;
 }
 
 std::string identity(const Schedule& s) {

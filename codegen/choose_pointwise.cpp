@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "codegen/access.h"
-#include "codegen/schedule.h"
+#include "codegen/vary.h"
 
 namespace sinter::codegen {
 namespace {
@@ -87,6 +87,15 @@ bool gathers(const Kernel& k) {
   });
 }
 
+/// Whether a thread can take two vectors, one after the other in memory.
+bool can_widen(const Kernel& k, const Schedule& chosen) {
+  constexpr int most_bytes = 32;  // of the widest tensor
+  int widest = 1;
+  for (const KernelBuffer& b : k.buffers) widest = std::max(widest, size_of(b.dtype));
+  return chosen.vector > 1 && 2 * chosen.vector * widest <= most_bytes &&
+         k.axes.back().extent.known_divisor(k.facts) % (2 * chosen.vector) == 0;
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescription& device, std::string& why) {
@@ -119,6 +128,29 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
     }
   }
   return s;
+}
+
+std::vector<Schedule> vary_pointwise(const Kernel& k, const DeviceDescription&, const Schedule& chosen) {
+  std::vector<Schedule> variants;
+  if (chosen.axes.empty()) return variants;
+  const bool pieces = chosen.lead >= 0;  // whose size says how many elements a thread has
+  const auto with = [&](int threads, int times) {
+    Schedule s = chosen;
+    Factor* const block = sized(s.axes.back(), Level::block);
+    s.block_threads = threads;
+    block->size = pieces ? block->size / chosen.block_threads * threads * times : threads;
+    if (!pieces && times > 1) {
+      s.vector *= times;
+      sized(s.axes.back(), Level::vector)->size = s.vector;
+    }
+    variants.push_back(std::move(s));
+  };
+  const int threads = chosen.block_threads;
+  if (pieces) with(threads, 2);
+  for (const int other : {threads / 2, 2 * threads, threads / 4}) with(other, 1);
+  if (pieces || can_widen(k, chosen)) with(threads / 2, 2);
+  with(4 * threads, 1);
+  return variants;
 }
 
 }  // namespace sinter::codegen

@@ -100,4 +100,20 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   return s;
 }
 
+/// How many teams there are has been decided.
+std::vector<Schedule> vary_rows_across(const Kernel&, const DeviceDescription&, const Schedule& chosen) {
+  std::vector<Schedule> variants;
+  const auto with = [&](int rows, int least_blocks) {
+    Schedule s = chosen;
+    s.least_blocks = least_blocks;
+    s.rows_at_once = rows;
+    if (rows < 2) s.bulk_loads.clear();
+    variants.push_back(std::move(s));
+  };
+  if (chosen.rows_at_once > 2) with(2, chosen.least_blocks);
+  if (chosen.rows_at_once > 1) with(1, chosen.least_blocks);
+  if (chosen.least_blocks > 1) with(chosen.rows_at_once, 0);
+  return variants;
+}
+
 }  // namespace sinter::codegen

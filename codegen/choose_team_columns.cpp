@@ -9,9 +9,13 @@
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
+#include "codegen/vary.h"
 
 namespace sinter::codegen {
 namespace {
+
+constexpr int most_shared = 48 << 10;  // bytes that a kernel may declare
+
 struct Shape {
   int lanes = warp_threads;  // side by side, each with a vector of columns
   int slots = 8;             // threads that share a column
@@ -95,7 +99,6 @@ Shape for_several_walks(const Kernel& k, std::int64_t length, std::int64_t vecto
 
 std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescription& device,
                                             std::string& why) {
-  constexpr int most_shared = 48 << 10;     // bytes that a kernel may declare
   constexpr int most_state_registers = 64;  // of a thread
   constexpr int processor_threads = 2048;   // that a processor should have
   if (k.fixed_fold_order) {
@@ -181,6 +184,102 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   along.push_back({Level::loop, shape.chunks});
   add_threads(along, shape.slots, std::max(1, warp_threads / shape.lanes));
   return s;
+}
+
+namespace {
+
+/// Variants of a schedule for columns.
+class Varied {
+ public:
+  Varied(const Kernel& k, const Schedule& chosen) : k_(k), chosen_(chosen) {}
+
+  std::vector<Schedule> run() {
+    const std::vector<Factor>& along = chosen_.axes[static_cast<std::size_t>(inner_)];
+    const bool whole = !is_looped(along);
+    if (std::ranges::any_of(along, [](const Factor& f) { return f.level == Level::grid; })) {
+      pieces(1, 2);
+      pieces(2, 1);
+    }
+    slots(1, 2, whole);
+    if (!whole) {
+      chunks(1, 2);
+      chunks(2, 1);
+    }
+    slots(2, 1, whole);
+    if (chosen_.vector > 1) {
+      Schedule s = chosen_;
+      s.vector /= 2;
+      sized(s.axes.back(), Level::vector)->size = s.vector;
+      if (s.vector == 1) s.axes.back().pop_back();
+      variants_.push_back(std::move(s));
+    }
+    return std::move(variants_);
+  }
+
+ private:
+  std::vector<Factor>& folded_axis(Schedule& s) const { return s.axes[static_cast<std::size_t>(inner_)]; }
+
+  int lanes() const {
+    int lanes = 1;
+    for (const Factor& f : chosen_.axes.back())
+      if (f.level == Level::warp || f.level == Level::lane) lanes *= f.size;
+    return lanes;
+  }
+
+  void pieces(int times, int by) {
+    Schedule s = chosen_;
+    Factor* const pieces = sized(folded_axis(s), Level::grid);
+    const int slots = s.block_threads / lanes();
+    pieces->size = pieces_for(k_.row_length().value(), std::max(1, pieces->size * times / by), slots);
+    if (pieces->size > 1) variants_.push_back(std::move(s));
+  }
+
+  /// Other numbers of threads that share a column.
+  void slots(int times, int by, bool whole) {
+    Schedule s = chosen_;
+    Factor* const warps = sized(folded_axis(s), Level::warp);
+    if (!warps || warps->size * times / by < 1 || warps->size * times % by != 0) return;
+    warps->size = warps->size * times / by;
+    s.block_threads = s.block_threads * times / by;
+    const int slots = s.block_threads / lanes();
+    const int groups = s.block_threads / std::max(lanes(), warp_threads);
+    const int states = state_bytes(k_, stage(k_, [](int) { return false; })).of_all;
+    if (s.block_threads < least_threads_varied || groups * lanes() * s.vector * states > most_shared) return;
+    const std::int64_t length = known(k_.row_length(), 0);
+    if (whole) {
+      Factor* const chunks = sized(folded_axis(s), Level::loop);
+      const std::int64_t taken = std::max<std::int64_t>(1, divided(length, slots));
+      if (!chunks || taken * s.vector * register_bytes(k_) > most_register_bytes(s.block_threads)) return;
+      chunks->size = static_cast<int>(taken);
+      s.exact = taken * slots == length;
+      if (!s.crossings.empty())
+        s.crossings = register_crossings(k_, {s.block_threads, chunks->size, true}, s.vector);
+    } else if (Factor* const pieces = sized(folded_axis(s), Level::grid)) {
+      pieces->size = pieces_for(length, pieces->size, slots);
+      if (pieces->size < 2) return;
+    }
+    variants_.push_back(std::move(s));
+  }
+
+  void chunks(int times, int by) {
+    constexpr int most_bytes = 256;  // of registers
+    Schedule s = chosen_;
+    Factor* const chunks = sized(folded_axis(s), Level::loop);
+    chunks->size = chunks->size * times / by;
+    if (chunks->size >= 1 && chunks->size * s.vector * register_bytes(k_) <= most_bytes)
+      variants_.push_back(std::move(s));
+  }
+
+  const Kernel& k_;
+  const Schedule& chosen_;
+  const int inner_ = k_.innermost(true);
+  std::vector<Schedule> variants_;
+};
+
+}  // namespace
+
+std::vector<Schedule> vary_team_columns(const Kernel& k, const DeviceDescription&, const Schedule& chosen) {
+  return k.innermost(true) < 0 ? std::vector<Schedule>{} : Varied(k, chosen).run();
 }
 
 }  // namespace sinter::codegen

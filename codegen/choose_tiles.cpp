@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "codegen/tile.h"
+#include "codegen/vary.h"
 
 namespace sinter::codegen {
 namespace {
@@ -29,9 +30,10 @@ struct Use {
 };
 
 /// A schedule whose threads are neighbours along one axis.
-class Chooser {
+class TileChooser {
  public:
-  Chooser(const Kernel& k, const DeviceDescription& device, int lead, std::int64_t stretch = stretch_bytes)
+  TileChooser(const Kernel& k, const DeviceDescription& device, int lead,
+              std::int64_t stretch = stretch_bytes)
       : k_(k), device_(device), lead_(lead), stretch_(stretch) {
     for (std::size_t i = 0; i < k.values.size(); ++i)
       if (const KernelValue& v = k.values[i]; v.kind == Kind::load)
@@ -259,12 +261,12 @@ std::optional<Schedule> choose_tiles(const Kernel& k, const DeviceDescription& d
     return std::nullopt;
   }
   const int innermost = static_cast<int>(k.axes.size()) - 1;
-  Chooser straight(k, device, innermost);
+  TileChooser straight(k, device, innermost);
   why = "tiles: no tensor lies along another axis than the others";
   const int lead = straight.other_lead();
   if (lead < 0) return std::nullopt;
   std::optional<Schedule> s = straight.run();
-  Chooser turned(k, device, lead);
+  TileChooser turned(k, device, lead);
   // With a few innermost elements whole, a thread's place among them is worked out anew for each.
   const bool fewer = turned.crossing_bytes() < straight.crossing_bytes();
   const bool flat = s && s->vector > 1 && TileShape(k, *s).flattened;
@@ -274,18 +276,26 @@ std::optional<Schedule> choose_tiles(const Kernel& k, const DeviceDescription& d
   return s;
 }
 
-std::vector<Schedule> other_tiles(const Kernel& k, const DeviceDescription& device, const Schedule& chosen) {
+/// Smaller and larger tiles, those whose threads are neighbours along another axis, other numbers of threads.
+std::vector<Schedule> vary_tiles(const Kernel& k, const DeviceDescription& device, const Schedule& chosen) {
+  constexpr int warp = 32;
   const int innermost = static_cast<int>(k.axes.size()) - 1;
   const int lead = chosen.lead >= 0 ? chosen.lead : innermost;
-  const int other = lead == innermost ? Chooser(k, device, innermost).other_lead() : innermost;
-  std::vector<Schedule> found;
+  const int other = lead == innermost ? TileChooser(k, device, innermost).other_lead() : innermost;
+  std::vector<Schedule> variants;
   const auto add = [&](int along, std::int64_t stretch) {
     if (along < 0) return;
-    if (std::optional<Schedule> s = Chooser(k, device, along, stretch).run()) found.push_back(std::move(*s));
+    if (std::optional<Schedule> s = TileChooser(k, device, along, stretch).run())
+      variants.push_back(std::move(*s));
   };
   for (const std::int64_t stretch : {stretch_bytes / 2, 2 * stretch_bytes}) add(lead, stretch);
   add(other, stretch_bytes);
-  return found;
+  for (const int threads : {2 * chosen.block_threads, chosen.block_threads / 2 / warp * warp}) {
+    if (threads < least_threads_varied) continue;
+    variants.push_back(chosen);
+    variants.back().block_threads = threads;
+  }
+  return variants;
 }
 
 }  // namespace sinter::codegen

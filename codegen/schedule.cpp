@@ -1,7 +1,6 @@
 #include "codegen/schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
@@ -120,18 +119,28 @@ std::vector<Crossing> costly_crossings(const Kernel& k, Residence residence) {
   return crossings;
 }
 
+std::span<const Chooser> choosers_of(Backend backend) {
+  static constexpr Chooser on_cpu[] = {{"segments", choose_segments},     {"pointwise", choose_pointwise},
+                                       {"short rows", choose_short_rows}, {"row", choose_row},
+                                       {"column", choose_column},         {"plain", choose_plain}};
+  static constexpr Chooser on_gpu[] = {{"segments", choose_segments},
+                                       {"rows across", choose_rows_across, vary_rows_across},
+                                       {"tiles", choose_tiles, vary_tiles},
+                                       {"pointwise", choose_pointwise, vary_pointwise},
+                                       {"team columns", choose_team_columns, vary_team_columns},
+                                       {"split rows", choose_split_rows, vary_split_rows},
+                                       {"shared rows", choose_shared_rows, vary_shared_rows},
+                                       {"team rows", choose_team_rows, vary_team_rows}};
+  if (backend == Backend::cpu) return on_cpu;
+  return on_gpu;
+}
+
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
-  using Chooser = std::optional<Schedule> (*)(const Kernel&, const DeviceDescription&, std::string&);
-  constexpr std::array on_cpu{choose_segments, choose_pointwise, choose_short_rows,
-                              choose_row,      choose_column,    choose_plain};
-  constexpr std::array on_gpu{choose_segments,     choose_rows_across, choose_tiles,       choose_pointwise,
-                              choose_team_columns, choose_split_rows,  choose_shared_rows, choose_team_rows};
   const bool cpu = device.target.backend == Backend::cpu;
-  const std::span<const Chooser> choosers = cpu ? std::span<const Chooser>(on_cpu) : on_gpu;
-  for (const Chooser choose : choosers) {
+  for (const Chooser& chooser : choosers_of(device.target.backend)) {
     std::string why;
-    if (std::optional<Schedule> s = choose(kernel, device, why)) {
+    if (std::optional<Schedule> s = chooser.choose(kernel, device, why)) {
       // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
       s->wide_index = cpu || needs_wide_index(kernel);
       return *s;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/device.h"
@@ -66,6 +68,18 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
+/// A way to schedule kernels of one kind.
+struct Chooser {
+  std::string_view name;  // that its schedules have
+  std::optional<Schedule> (*choose)(const Kernel& kernel, const DeviceDescription& device, std::string& why);
+  /// Null where it offers nothing else.
+  std::vector<Schedule> (*vary)(const Kernel& kernel, const DeviceDescription& device,
+                                const Schedule& chosen) = nullptr;
+};
+
+/// Those of a device, in the order in which they are asked.
+std::span<const Chooser> choosers_of(Backend backend);
+
 /// The schedule of the first chooser that takes the kernel. `refusals`, if given, collects why the others did
 /// not.
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
@@ -100,12 +114,25 @@ std::optional<Schedule> choose_column(const Kernel& kernel, const DeviceDescript
                                       std::string& why);
 std::optional<Schedule> choose_plain(const Kernel& kernel, const DeviceDescription& device, std::string& why);
 
+/// What a chooser offers beside a schedule that it has chosen: others that are right for the kernel, and
+/// differ in one thing that it can but estimate. What is most likely to be faster comes first. More than can
+/// be timed may be among them, the chosen one, or blocks of more threads than the device can have.
+std::vector<Schedule> vary_tiles(const Kernel& kernel, const DeviceDescription& device,
+                                 const Schedule& chosen);
+std::vector<Schedule> vary_pointwise(const Kernel& kernel, const DeviceDescription& device,
+                                     const Schedule& chosen);
+std::vector<Schedule> vary_rows_across(const Kernel& kernel, const DeviceDescription& device,
+                                       const Schedule& chosen);
+std::vector<Schedule> vary_team_rows(const Kernel& kernel, const DeviceDescription& device,
+                                     const Schedule& chosen);
+std::vector<Schedule> vary_shared_rows(const Kernel& kernel, const DeviceDescription& device,
+                                       const Schedule& chosen);
+std::vector<Schedule> vary_split_rows(const Kernel& kernel, const DeviceDescription& device,
+                                      const Schedule& chosen);
+std::vector<Schedule> vary_team_columns(const Kernel& kernel, const DeviceDescription& device,
+                                        const Schedule& chosen);
+
 /// As choose_shared_rows, also for rows that fit the registers of a few threads.
 std::optional<Schedule> rows_in_shared_memory(const Kernel& kernel, const DeviceDescription& device);
-
-/// Smaller and larger tiles than those that choose_tiles has chosen, and those whose threads are neighbours
-/// along another axis.
-std::vector<Schedule> other_tiles(const Kernel& kernel, const DeviceDescription& device,
-                                  const Schedule& chosen);
 
 }  // namespace sinter::codegen
