@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 
 #include "ir/base/check.h"
 #include "ir/base/settings.h"
@@ -254,10 +255,29 @@ CudaCode Nvrtc::compile(const std::string& kernel, const std::string& source, co
                                                                                 : std::move(first.made);
 }
 
+void Nvrtc::warm_up() const {
+  if (!usable() || architectures_.empty()) return;
+  run("warm_up", "extern \"C\" __global__ void warm_up() {}", fmt::format("sm_{}", architectures_.back()),
+      option_list());
+}
+
 const Nvrtc& nvrtc() {
   // Never destroyed: kernels may be compiled by threads that outlive main().
   static const Nvrtc& found = *new Nvrtc;
   return found;
+}
+
+std::jthread start_nvrtc() {
+  try {
+    return std::jthread([] {
+      try {
+        nvrtc().warm_up();
+      } catch (const std::exception&) {
+      }
+    });
+  } catch (const std::system_error&) {  // no thread is to be had
+    return {};
+  }
 }
 
 }  // namespace sinter::runtime

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace sinter::runtime {
@@ -49,6 +50,9 @@ class Nvrtc {
   /// repeats it; DeviceError without NVRTC or its builtins.
   CudaCode compile(const std::string& kernel, const std::string& source, const std::string& arch) const;
 
+  /// Compiles an empty kernel, after which the first one that counts takes no longer than later ones.
+  void warm_up() const;
+
  private:
   class Library;  // its functions
   struct Outcome;
@@ -66,5 +70,8 @@ class Nvrtc {
 
 /// The process's own, found at its first use.
 const Nvrtc& nvrtc();
+
+/// Finds it and warms it up in a thread of its own. What goes wrong, its first user is told.
+std::jthread start_nvrtc();
 
 }  // namespace sinter::runtime

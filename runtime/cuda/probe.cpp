@@ -10,6 +10,7 @@
 #include "codegen/device.h"
 #include "ir/base/check.h"
 #include "runtime/cuda/fork.h"
+#include "runtime/cuda/nvrtc.h"
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -71,6 +72,8 @@ CudaState look() {
   const DriverFacts facts = look_at_driver();
   judge(facts, state);
   if (!state.usable()) return state;
+  // Most programs will want the compiler, too, and starting the GPU takes longer.
+  const std::jthread compiler = start_nvrtc();
   for (int i = 0; i < facts.count; ++i) state.gpus.push_back(look_at_gpu(i));
   if (const Gpu& first = state.gpus.front(); !first.fault.empty()) {
     state.reason = fmt::format("GPU 0 ({}) cannot be used: {}", first.name, first.fault);
