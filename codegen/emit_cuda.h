@@ -139,7 +139,7 @@ class CudaEmitter {
   void butterfly_alone(int v, int from);
   void exchange(const std::vector<int>& folds);
   void exchange_rows(const std::vector<int>& folds);
-  void exchange_warps(const std::vector<int>& folds);
+  void gather_warps(const std::vector<int>& folds);
   void exchange_cluster(const std::vector<int>& folds);
 
   // emit_cuda_columns.cpp

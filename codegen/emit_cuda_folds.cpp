@@ -157,17 +157,31 @@ void CudaEmitter::exchange(const std::vector<int>& folds) {
 /// butterfly over those; one barrier for all folds.
 void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   if (folds.empty()) return;
-  for (int v : folds) butterfly(v, std::min(team_, warp) / 2);
-  exchange_warps(folds);
+  const int warps = team_ / warp;
+  const auto fold_lanes = [&](int lanes) {
+    for (int v : folds) butterfly(v, lanes / 2);
+  };
+  if (warps == warp) {  // the same once more: written once, which halves what it takes to compile
+    lines_.add("#pragma unroll 1");
+    lines_.open("for (bool of_warps = false;; of_warps = true) {");
+    fold_lanes(warp);
+    lines_.add("if (of_warps) break;");
+    gather_warps(folds);
+    lines_.close();
+  } else {
+    fold_lanes(std::min(team_, warp));
+    if (warps > 1) gather_warps(folds);
+    fold_lanes(warps);
+  }
   if (cluster_ > 1)
     exchange_cluster(folds);
   else if (sharers_ > 1)
     exchange_messages(folds);
 }
 
-void CudaEmitter::exchange_warps(const std::vector<int>& folds) {
+/// A lane of each warp gets what one of the warps has.
+void CudaEmitter::gather_warps(const std::vector<int>& folds) {
   const int warps = team_ / warp;
-  if (warps <= 1) return;
   const std::vector<FoldPart> all = parts(folds);
   for (const FoldPart& p : all)
     lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, warps));
@@ -178,7 +192,6 @@ void CudaEmitter::exchange_warps(const std::vector<int>& folds) {
   for (const FoldPart& p : all)
     lines_.add(
         fmt::format("fold{} = {};", p.name, from_stored(p, fmt::format("shared{}[t % {}]", p.name, warps))));
-  for (int v : folds) butterfly(v, warps / 2);
 }
 
 /// What the blocks of a cluster have folded: each stores its own to all of them, and joins what has come.
