@@ -202,11 +202,12 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
                            load_access(v) != 0 || is_shared(v) ? loaded(v)
-                           : !w.continues && is_kept_term(v)
-                               ? fmt::format("rescaled_term({}, scale{})", part(v), v)
-                               : part(v)));
+                           : !w.continues && is_kept_term(v)   ? fmt::format("{} * scale{}.power", part(v), v)
+                                                               : part(v)));
   for (int v : w.values) {
-    if (divides_row(v))
+    if (is_share(w, v))
+      lines_.add(fmt::format("const f32 v{0} = {1} * share{0};", v, part(value(v).operands[0])));
+    else if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
                              value(v).operands[1]));
     else if (std::ranges::find(exact, v) != exact.end()) {

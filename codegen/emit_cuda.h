@@ -128,6 +128,7 @@ class CudaEmitter {
   void declare_rescaling(int leader);
   bool is_kept_term(int v) const;
   void declare_term_scales(const Walk& walk);
+  bool is_share(const Walk& walk, int v) const;
   std::string rescaling_exponent(int follower) const;
   int rescaling_of(int follower) const;
   std::vector<int> path(int leader, int row) const;

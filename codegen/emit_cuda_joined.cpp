@@ -145,7 +145,26 @@ void CudaEmitter::declare_term_scales(const Walk& w) {
     const int leader = value(*sum).join.leader;
     lines_.add(fmt::format("const auto scale{} = rescaling{}(alone{}, v{});", v, rescaling_of(*sum), leader,
                            leader));
+    lines_.add(fmt::format("clear_if_nothing(r{0}, scale{0});", v));
   }
+}
+
+/// Whether v is a kept term divided by the sum of such, as in softmax. Where the terms are e to what their
+/// leader's own operand is below its maximum, they are at most 1, and one factor both rescales and divides
+/// them: it loses nothing but what makes no quotient of 2^-126.
+bool CudaEmitter::is_share(const Walk& w, int v) const {
+  if (!divides_row(v) || value(v).form != passes::MathForm::bounded || w.continues) return false;
+  const int term = value(v).operands[0];
+  const KernelValue& sum = value(value(v).operands[1]);
+  if (std::ranges::find(w.restored, term) == w.restored.end() || !is_kept_term(term) ||
+      sum.kind != KernelValue::Kind::reduce || sum.operands[0] != term || sum.join.leader < 0)
+    return false;
+  const int leader = sum.join.leader;
+  const KernelValue& power = value(term);
+  if (value(leader).op != ir::Op::max || (power.op != ir::Op::exp && power.op != ir::Op::exp2)) return false;
+  const KernelValue& below = value(power.operands[0]);
+  return below.kind == KernelValue::Kind::compute && below.op == ir::Op::sub &&
+         below.operands[0] == value(leader).operands[0] && below.operands[1] == leader;
 }
 
 /// The row's values on the way from the leader's result to one that is made of it, in order.

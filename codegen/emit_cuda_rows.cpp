@@ -150,6 +150,10 @@ void CudaEmitter::declare_divisors(const Walk& w) {
     lines_.add(fmt::format("const {0} divisor{1} = {0}_of(v{1});", bounded ? "bounded_divisor" : "divisor",
                            divisors_.back()));
   }
+  for (int v : w.values)
+    if (is_share(w, v))
+      lines_.add(fmt::format("const f32 share{} = scale{}.power * divisor{}.inverse;", v,
+                             value(v).operands[0], value(v).operands[1]));
 }
 
 /// The vectors that a thread takes at once; opens two blocks.
