@@ -235,7 +235,8 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
     for (int s : wide)
       if (k_.stores[static_cast<std::size_t>(s)].value == v)
-        lines_.add(fmt::format("y{}.at[k] = dividend{}.at[k] / v{};", s, v, value(v).operands[1]));
+        lines_.add(
+            fmt::format("y{0}.at[k] = wide_div(dividend{1}.at[k], exact{2});", s, v, value(v).operands[1]));
     lines_.close();
     lines_.close();
   }

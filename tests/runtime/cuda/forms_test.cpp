@@ -1,5 +1,6 @@
-// The device's short forms of functions, at every f32 number, against the same functions in f64. The host's
-// stand-ins for what GPUs have of their own are exact, so only a GPU can tell.
+// The device's forms of functions, at every f32 number, against the same functions in f64, or against the
+// machine's own where every bit counts. The host's stand-ins for what GPUs have of their own are exact, so
+// only a GPU can tell.
 #include <fmt/format.h>
 
 #include <bit>
@@ -86,7 +87,49 @@ extern "C" __global__ void check(const Params p) {{
 }}
 )";
 
+/// Counts, for every f32 b, what is not as the machine's own rounded division and square root have it: the
+/// root and the reciprocal of b, quotients by b of operands of all sizes, and of such as give subnormal
+/// results. Leaves also the most units in the last place by which device_rsqrt is off.
+constexpr const char* rounded_check = R"(
+namespace sinter {
+struct Params { unsigned long long* found; };
+__device__ bool same(f32 a, f32 b) { return bits_of(a) == bits_of(b) || (a != a && b != b); }
+extern "C" __global__ void check(const Params p) {
+  unsigned long long wrong = 0, most = 0;
+  for (unsigned i = 0; i < 256; ++i) {
+    const unsigned bits = (blockIdx.x * 256u + threadIdx.x) * 256u + i;
+    const f32 b = f32_of_bits(bits);
+    wrong += !same(sqrt(b), __fsqrt_rn(b));
+    wrong += !same((f32)wide_reciprocal(b), __frcp_rn(b));
+    const exact_divisor by = exact_divisor_of(b);
+    unsigned drawn = bits;
+    for (int k = 0; k < 6; ++k) {
+      drawn = (drawn ^ drawn >> 15) * 0x2c1b3c6du + 0x9e3779b9u;
+      const unsigned small = (bits & 0x7f800000u) - 0x3f000000u + (drawn & 0x3ffffffu);
+      const f32 a = f32_of_bits(k < 3 ? drawn : k == 3 ? drawn & 0x807fffffu : small);
+      wrong += !same(wide_div(a, by), __fdiv_rn(a, b));
+      if (by.usable && divides_exactly(a)) wrong += !same(exact_div(a, by), __fdiv_rn(a, b));
+    }
+    if (b > 0 && b < infinity()) {
+      const int off = bits_of(device_rsqrt(b)) - bits_of((f32)(1.0 / ::sqrt((f64)b)));
+      most = ::max(most, (unsigned long long)(off < 0 ? -off : off));
+    } else {
+      wrong += !same(device_rsqrt(b), 1.0f / __fsqrt_rn(b));
+    }
+  }
+  atomicMax(p.found, most);
+  atomicAdd(p.found + 1, wrong);
+}
+}
+)";
+
 }  // namespace
+
+TEST_CASE("division by many and square roots are rounded right for every f32 number", "[exhaustive]") {
+  const auto [off, wrong] = run_check(sinter::testing::need_gpu(), rounded_check, 1 << 16);
+  CHECK(wrong == 0);
+  CHECK(off <= 2);
+}
 
 TEST_CASE("the device's forms for 16 bits are within 0.52 units for every f32 number", "[exhaustive]") {
   Device& gpu = sinter::testing::need_gpu();
