@@ -212,7 +212,7 @@ TEST_CASE("terms of rows of 16 bits are kept as each thread has them") {
   // Their scale is found once for all that a thread has kept.
   const std::string text = source_of(k, Target::cuda("sm_90a")).text;
   CHECK(text.find(fmt::format("const auto scale{} = rescaling", term)) != std::string::npos);
-  CHECK(text.find(fmt::format("rescaled_term(r{0}[c].at[k], scale{0})", term)) != std::string::npos);
+  CHECK(text.find(fmt::format("r{0}[c].at[k] * scale{0}.power", term)) != std::string::npos);
   CHECK_FALSE(keeps_terms(schedule("%x: bf16[M, 8192])", k)));
   CHECK(schedule("%x: bf16[M, 20000])", k).chooser == "shared rows");
   CHECK(schedule("%x: bf16[M, 16383])", k).chooser == "shared rows");  // too many narrow loads
