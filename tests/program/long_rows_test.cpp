@@ -93,8 +93,10 @@ TEST_CASE("rows whose pieces blocks take as they start") {
 }
 
 TEST_CASE("numbers that one of their row divides are rounded right, large, small and none") {
-  const double divisors[] = {3, 1, 0x1.fffffep60, 0x1.fffffep59, 0x1p90, 0.7, 0x1p-130, INFINITY, 1.7, 2, 0, NAN};
-  const double special[] = {0.0, -0.0, -INFINITY, 0x1p-149, -0x1.8p-130, -0x1.8p-148, 0x1p-61, 0x1.fffffep-60, -0x1p126};
+  const double divisors[] = {3, 1,  0x1.fffffep60, 0x1.fffffep59, 0x1p90, 0.7, 0x1p-130, INFINITY, 1.7, 2,
+                             0, NAN};
+  const double special[] = {0.0,         -0.0,    -INFINITY,      0x1p-149, -0x1.8p-130,
+                            -0x1.8p-148, 0x1p-61, 0x1.fffffep-60, -0x1p126};
   for (std::int64_t length : {64, 2048, 16384}) {
     ir::Array x(f32, {std::ssize(divisors), length});
     for (std::int64_t row = 0; row < x.shape[0]; ++row)
