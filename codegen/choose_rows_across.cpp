@@ -28,7 +28,7 @@ int carried_bytes(const Kernel& k) {
 
 /// A team of at most so many threads that has the whole row, with one vector to a thread if that is enough.
 Team team_across(std::int64_t length, int vector, int most_threads) {
-  const std::int64_t vectors = (length + vector - 1) / vector;
+  const std::int64_t vectors = std::max<std::int64_t>(1, (length + vector - 1) / vector);
   const auto threads = static_cast<int>(std::min<std::uint64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(vectors)), static_cast<std::uint64_t>(most_threads)));
   const std::int64_t chunks = (vectors + threads - 1) / threads;

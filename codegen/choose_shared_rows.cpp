@@ -74,7 +74,7 @@ int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, st
   constexpr std::int64_t most = warp_threads;  // as many as a warp has lanes for messages
   const auto fitting = [&](std::int64_t part_bytes) {
     std::int64_t pieces = std::max<std::int64_t>(2, (length * bytes + part_bytes - 1) / part_bytes);
-    while (part_of_block(length, static_cast<int>(pieces)) * bytes > part_bytes) ++pieces;
+    while (pieces <= most && part_of_block(length, static_cast<int>(pieces)) * bytes > part_bytes) ++pieces;
     return pieces;
   };
   std::int64_t least = fitting(std::min<std::int64_t>(comfortable_bytes, room / 2));

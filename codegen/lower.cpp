@@ -185,6 +185,8 @@ class Lowering {
   }
 
   int emit_load(const Instance& x) {
+    // No element is there to be read, not even by what is the same for all elements of an empty axis.
+    if (g_.shape(x.node).is_empty()) return push_literal(ir::Scalar::from_whole(g_.dtype(x.node), 0));
     const int guard = all_of(x.guards);
     KernelValue v;
     v.kind = Kind::load;

@@ -109,9 +109,9 @@ std::int64_t teams_at_once(const Kernel& k, const Schedule& schedule, const Devi
 
 }  // namespace
 
-AcrossRows split_across(const Kernel& k, const Schedule& schedule, const DeviceDescription& device) {
+AcrossRows split_across(const Kernel& k, const DeviceDescription& device) {
   const std::vector<bool> after = k.after_all_rows();
-  const ir::Dim parts(teams_at_once(k, schedule, device));
+  ir::Dim parts(1);  // until it is known which teams run the rows
   AcrossRows split;
   Kernel &rows = split.rows, &columns = split.columns;
   rows.name = k.name;
@@ -157,6 +157,12 @@ AcrossRows split_across(const Kernel& k, const Schedule& schedule, const DeviceD
     if (after[static_cast<std::size_t>(s.value)])
       columns.stores.push_back(
           {to_columns.copy(s.value), to_columns.buffer(s.buffer), to_columns.map(s.address)});
+  // What the kernel of the rows stores may have it run in other teams than `k` would.
+  parts = ir::Dim(teams_at_once(rows, choose_schedule(rows, device), device));
+  for (KernelBuffer& b : rows.buffers)
+    if (b.partial >= 0) b.parts = parts;
+  columns.axes[0].extent = parts;
+  columns.atoms[0].extent = parts;
   return split;
 }
 

@@ -13,8 +13,8 @@ struct AcrossRows {
   Kernel rows, columns;
 };
 
-/// Splits a kernel that folds across rows, which `schedule` would run on the device. The parts are so many
-/// that all teams of threads that the device runs at once have one.
-AcrossRows split_across(const Kernel& kernel, const Schedule& schedule, const DeviceDescription& device);
+/// Splits a kernel that folds across rows. The parts are so many that all teams of threads that the device
+/// runs at once have one, and no block of them is without a row.
+AcrossRows split_across(const Kernel& kernel, const DeviceDescription& device);
 
 }  // namespace sinter::codegen

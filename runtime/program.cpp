@@ -134,7 +134,7 @@ void Program::Impl::generate() {
       add(std::move(kernel));
       continue;
     }
-    auto [rows, columns] = codegen::split_across(kernel, codegen::choose_schedule(kernel, device), device);
+    auto [rows, columns] = codegen::split_across(kernel, device);
     add(std::move(rows));
     add(std::move(columns));
   }
