@@ -10,8 +10,7 @@ PEERS = ("torch eager", "torch.compile", "JAX", "CuPy")
 
 METHOD = {
     "cuda": "Milliseconds are device time by CUDA events, with 256 MB written before each repetition so that nothing is\n"
-            "left in the last-level cache: the mean over the rounds of the median of each. JAX shows no events, so its\n"
-            "time is that of many calls and flushes, less that of the flushes.",
+            "left in the last-level cache: the mean over the rounds of the median of each.",
     "cpu": "Milliseconds are wall time, with other memory read before each repetition so that nothing is left in the\n"
            "caches: the mean over the rounds of the median of each.",
 }
