@@ -11,6 +11,7 @@
 
 #include "ir/parse.h"
 #include "ir/text_form.h"
+#include "passes/lower_scatters.h"
 #include "tests/catch.h"
 #include "tests/support/random_graph.h"
 
@@ -185,8 +186,9 @@ TEST_CASE("random graphs and their partitions read back") {
     INFO("seed " << seed);
     CHECK(p.edges.size() == edges);
     CHECK(p.nodes.size() >= nodes);  // and outputs that are constants
-    const passes::Partition partition = passes::fuse(g);
-    CHECK(read(frontend::dot(g, partition)).clusters.size() == partition.groups.size());
+    const Graph to_fuse = passes::lower_scatters(g, {});
+    const passes::Partition partition = passes::fuse(to_fuse);
+    CHECK(read(frontend::dot(to_fuse, partition)).clusters.size() == partition.groups.size());
   }
 }
 

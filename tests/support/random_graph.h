@@ -22,8 +22,9 @@ struct RandomGraphOptions {
   std::vector<std::int64_t> lengths{1, 2, 3, 5, 8, 16, 17, 33};  // of axes; 0 may be among them
   std::int64_t elements = 4096;                                  // at most, of any value
   std::vector<DType> dtypes{all_dtypes.begin(), all_dtypes.end()};
-  std::vector<ir::Family> families{ir::Family::elementwise, ir::Family::reduction,   ir::Family::movement,
-                                   ir::Family::gather,      ir::Family::contraction, ir::Family::generator};
+  std::vector<ir::Family> families{ir::Family::elementwise, ir::Family::reduction, ir::Family::movement,
+                                   ir::Family::gather,      ir::Family::scatter,   ir::Family::search,
+                                   ir::Family::contraction, ir::Family::generator};
   bool exact_only =
       false;  // elementwise ops that are exact in every mode, so that results can be compared in bits
 };
