@@ -47,10 +47,12 @@ std::vector<std::optional<ir::Dim>> index_ranges(const ir::Graph& g) {
   std::vector<std::optional<ir::Dim>> ranges(g.size());
   for (std::uint32_t id = 0; id < g.size(); ++id) {
     const ir::Value v{id};
-    if (!ir::is_gather(g.op(v))) continue;
+    const bool scatters = ir::is_scatter(g.op(v)) && ir::scatter_form(g.op(v)) == ir::ScatterForm::by_index;
+    if (!ir::is_gather(g.op(v)) && !scatters) continue;
     const ir::Value source = index_source(g, g.operands(v)[1]);
     if (!source.valid()) continue;
-    const ir::Dim& length = g.shape(g.operands(v)[0])[static_cast<int>(g.attrs(v).axes[0])];
+    const ir::Shape& indexed = g.shape(scatters ? v : g.operands(v)[0]);
+    const ir::Dim& length = indexed[static_cast<int>(g.attrs(v).axes[0])];
     std::optional<ir::Dim>& known = ranges[source.id];
     if (!known || is_shorter(length, *known)) known = length;
   }

@@ -52,6 +52,8 @@ def table():
         ("permute0213", both(), {"batch": 16, "rows": 4096, "dim": 32, "cols": 64}),
         ("nchw_to_nhwc", both(), {"batch": 256, "dim": 256, "rows": 56, "cols": 56}),
         ("embedding", {"bf16": Asked()}, {"batch": 32768, "rows": 131072, "cols": 4096}),
+        ("embedding_backward", both(), {"batch": 32768, "rows": 131072, "cols": 4096}),
+        ("embedding_backward_one_often", both(), {"batch": 32768, "rows": 131072, "cols": 4096}),
         ("adamw", {"f32": Asked(98)}, square(8192, 16384)),
         ("adamw_many", {"f32": Asked()}, {"rows": 16384, "dim": 512, "cols": 2048, "layers": 16}),
         ("matmul", both(), {"rows": 8192, "cols": 8192, "dim": 8192}),
@@ -120,6 +122,7 @@ class Case:
 
     def __init__(self, name, dtype, lengths):
         self.workload, self.name, self.dtype, self.lengths = WORKLOADS[name], name, dtype, lengths
+        self.more = (lengths["rows"],) if self.workload.puts else ()  # what the formula takes after the inputs
         self.title = title_of(name, dtype, lengths)
         self.inputs = self.workload.inputs(lengths)
         with ThreadPoolExecutor() as threads:
@@ -141,7 +144,7 @@ class Case:
         given = self.inputs[number]
         values, axis = as_doubles(self.drawn[number]), getattr(given, how, None)
         if axis is None:
-            if self.name == "embedding":
+            if given.taken:
                 return Table(values, given.shape[1])
             return np.resize(values, given.shape)
         index = np.zeros((1,) * len(given.shape), dtype=np.int64)
@@ -160,8 +163,11 @@ class Case:
             else:
                 with ThreadPoolExecutor() as threads:
                     values = list(threads.map(lambda i: self.part(i, how), range(len(self.inputs))))
+            if self.workload.puts:
+                values.append(self.chosen(how, self.lengths["rows"]))
             wanted = as_tuple(self.workload.formula(Numpy(), *values))
-            scales = None if how == "rows" else as_tuple(self.workload.formula(Magnitudes(), *values))
+            adds_up = how != "rows" or self.workload.puts
+            scales = as_tuple(self.workload.formula(Magnitudes(), *values)) if adds_up else None
             for i, value in enumerate(wanted):
                 if self.workload.how_checked(i) != how:
                     continue

@@ -94,20 +94,24 @@ def mlp(m, x, *weights):
 class Input:
     """An input: its distribution, and the axes along which the rows or the columns of a result run in it."""
 
-    def __init__(self, name, shape, how="normal", rows=None, columns=None, wide=False):
+    def __init__(self, name, shape, how="normal", rows=None, columns=None, wide=False, taken=False,
+                 one_often=False):
         self.name, self.shape, self.how, self.rows, self.columns = name, tuple(shape), how, rows, columns
-        self.wide = wide  # f32 where the workload is in 16 bits
+        self.wide = wide            # f32 where the workload is in 16 bits
+        self.taken = taken          # the formula takes rows by their numbers, and needs no others
+        self.one_often = one_often  # half of the indices are 0
 
 
 class Workload:
     """A formula, and its inputs as a function of the lengths.
 
     outputs says how a result is checked, one word for all or one each: by some of its "rows" or "columns", or as
-    the "one" number that it is.
+    the "one" number that it is. `puts` says that the formula takes the number of the result's rows after its inputs,
+    or, for the reference, which of them are wanted.
     """
 
-    def __init__(self, formula, inputs, outputs="rows", flops=None, elementwise=False):
-        self.formula, self.inputs, self.outputs = formula, inputs, outputs
+    def __init__(self, formula, inputs, outputs="rows", flops=None, elementwise=False, puts=False):
+        self.formula, self.inputs, self.outputs, self.puts = formula, inputs, outputs, puts
         self.flops = flops              # of its products; None for what is bound by memory
         self.elementwise = elementwise  # CuPy fuses it
 
@@ -177,6 +181,14 @@ def layers_of(p):
     return inputs
 
 
+def embedding_backward(one_often):
+    """The gradient of a table, of whose rows a batch was taken."""
+    def inputs(p):
+        return [Input("gradient", (p["batch"], p["cols"]), taken=True),
+                Input("index", (p["batch"],), p["rows"], one_often=one_often)]
+    return Workload(lambda m, gradient, index, rows: m.put(gradient, index, rows), inputs, puts=True)
+
+
 WORKLOADS = {
     "gelu": Workload(gelu, matrices("x"), elementwise=True),
     "gelu_erf": Workload(gelu_erf, matrices("x")),
@@ -204,8 +216,10 @@ WORKLOADS = {
                             lambda p: [Input("x", (p["batch"], p["rows"], p["dim"], p["cols"]), rows=0)]),
     "nchw_to_nhwc": Workload(lambda m, x, w, b: m.dense(m.permute(x, (0, 2, 3, 1)) * w + b), nchw),
     "embedding": Workload(lambda m, table, index: m.take(table, index),
-                          lambda p: [Input("table", (p["rows"], p["cols"])),
+                          lambda p: [Input("table", (p["rows"], p["cols"]), taken=True),
                                      Input("index", (p["batch"],), p["rows"], rows=0)]),
+    "embedding_backward": embedding_backward(False),
+    "embedding_backward_one_often": embedding_backward(True),
     "adamw": Workload(adamw, lambda p: optimizer(*[("parameter", (p["rows"], p["cols"]))]), elementwise=True),
     "adamw_many": Workload(adamw_many, transformer),
     "matmul": Workload(lambda m, x, w: x @ w, product, flops=product_flops),
@@ -261,7 +275,9 @@ def draw(number, given, dtype):
     """The numbers of the input of that number, up to where they repeat, as they are stored: bf16 as the bits."""
     count = min(math.prod(given.shape), period_of(number))
     if not isinstance(given.how, str):  # labels, and other indices
-        return (bits(number, count) % np.uint64(given.how)).astype(np.int64)
+        drawn = bits(number, count)
+        places = (drawn % np.uint64(given.how)).astype(np.int64)
+        return np.where(drawn >> np.uint64(63) == 0, 0, places) if given.one_often else places
     values = normals(number)[:count]
     if given.how == "weights":
         values = values / math.sqrt(given.shape[0])

@@ -19,6 +19,11 @@ class Numpy:
     pick = staticmethod(lambda x, labels: x[np.arange(len(labels)), labels])
     take = staticmethod(lambda table, index: table[index])
 
+    @classmethod
+    def put(cls, x, index, rows):
+        """What of x is put, and added up, at each of these rows."""
+        return np.stack([cls.column_sum(x[np.flatnonzero(index == row)]) for row in rows])
+
     @staticmethod
     def erf(x):
         return np.vectorize(math.erf)(x)
@@ -43,6 +48,7 @@ def torch_names(torch):
         permute = staticmethod(lambda x, axes: x.permute(axes))
         pick = staticmethod(lambda x, labels: x.gather(-1, labels[:, None]).squeeze(-1))
         take = staticmethod(lambda table, index: torch.nn.functional.embedding(index, table))
+        put = staticmethod(lambda x, index, rows: torch.ops.aten.embedding_dense_backward(x, index, rows, -1, False))
 
         @staticmethod
         def adamw_many(*tensors):
@@ -76,6 +82,7 @@ def jax_names(jax):
         permute = staticmethod(lambda x, axes: jnp.transpose(x, axes))
         pick = staticmethod(lambda x, labels: jnp.take_along_axis(x, labels[:, None], axis=-1)[:, 0])
         take = staticmethod(lambda table, index: jnp.take(table, index, axis=0))
+        put = staticmethod(lambda x, index, rows: jnp.zeros((rows, x.shape[1]), x.dtype).at[index].add(x))
     return Jax
 
 
@@ -93,6 +100,12 @@ def cupy_names(cupy):
         permute = staticmethod(lambda x, axes: cupy.transpose(x, axes))
         pick = staticmethod(lambda x, labels: cupy.take_along_axis(x, labels[:, None], axis=-1)[:, 0])
         take = staticmethod(lambda table, index: cupy.take(table, index, axis=0))
+
+        @staticmethod
+        def put(x, index, rows):
+            sums = cupy.zeros((rows, x.shape[1]), x.dtype)
+            cupy.add.at(sums, index, x)
+            return sums
 
         @staticmethod
         def erf(x):

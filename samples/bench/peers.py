@@ -140,7 +140,7 @@ class TorchPeer:
         values, formula, names = self.tensors(case), case.workload.formula, self.names
 
         def call(*x):
-            return formula(names, *x)
+            return formula(names, *x, *case.more)
         if compiled:
             self.torch._dynamo.reset()
             call = self.torch.compile(call, dynamic=False)
@@ -179,7 +179,7 @@ class JaxPeer:
         jax, names, formula = self.jax, self.names, case.workload.formula
         values = self.arrays(case)
         precision = "highest" if case.dtype == "f32" else "default"
-        jitted = jax.jit(lambda *x: formula(names, *x))
+        jitted = jax.jit(lambda *x: formula(names, *x, *case.more))
 
         def call():
             with jax.default_matmul_precision(precision):
@@ -216,7 +216,7 @@ class CupyPeer:
             values.append(cupy.tile(cupy.asarray(stored), -(-count // len(stored)))[:count].reshape(given.shape))
 
         def call(*x):
-            return formula(names, *x)
+            return formula(names, *x, *case.more)
         if case.workload.elementwise:
             call = cupy.fuse()(call)
         return Prepared(case, self.clock, lambda: call(*values),

@@ -91,6 +91,12 @@ std::vector<double> draw_wholes(std::size_t count, std::int64_t low, std::int64_
   return values;
 }
 
+/// Makes half of the numbers 0.
+void put_zeros(std::vector<double>& values, const Random& random) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (random.bits(i) >> 63 == 0) values[i] = 0;
+}
+
 template <class T>
 T as(double value) {
   if constexpr (std::is_same_v<T, sinter::float16_t> || std::is_same_v<T, sinter::bfloat16_t>)
@@ -142,6 +148,7 @@ sinter::Tensor draw(const sinter::GraphInput& input, Draw how, std::uint64_t see
     const std::int64_t range = std::max<std::int64_t>(value_of(*input.index_range, input.name), 1);
     const std::int64_t most = dtype == DType::int8 ? 128 : dtype == DType::uint8 ? 256 : range;
     values = draw_wholes(drawn, 0, std::min(range, most), random);
+    if (how == Draw::one_often) put_zeros(values, random);
   } else {
     values = draw_wholes(drawn, dtype == DType::uint8 ? 0 : -4, 9, random);
   }

@@ -24,6 +24,20 @@ double bytes_of_embedding(const Tensors& inputs, const Tensors& outputs) {
   return std::min(bytes(inputs[0]), bytes(outputs[0])) + bytes(inputs[1]) + bytes(outputs[0]);
 }
 
+/// What the table's gradient is where take() has read its rows.
+Workload embedding_backward(const std::string& name, const std::string& doc, Draw draw) {
+  return {name,
+          doc,
+          {{"batch", "4096"}, {"rows", "8192"}, {"cols", "1024"}, dtype_parameter()},
+          [draw](const Parameters& p) {
+            return std::vector<Input>{{"gradient", p.dtype(), {p.length("batch"), p.length("cols")}},
+                                      {"index", sinter::int64, {p.length("batch")}, draw}};
+          },
+          [](const Tensors& x, const Parameters& p) -> Tensors {
+            return {sinter::scatter_add(x[0], x[1], p.count("rows"))};
+          }};
+}
+
 }  // namespace
 
 std::vector<Workload> layout_workloads() {
@@ -67,6 +81,9 @@ std::vector<Workload> layout_workloads() {
          return {sinter::take(x[0], x[1], 0)};
        },
        .bytes = bytes_of_embedding},
+      embedding_backward("embedding_backward", "sums of a batch of rows, each at an index", Draw::normal),
+      embedding_backward("embedding_backward_one_often", "the same where half of the indices are 0",
+                         Draw::one_often),
   };
 }
 

@@ -60,7 +60,10 @@ sinter::Length Parameters::length(const std::string& name) const {
 }
 
 std::int64_t Parameters::count(const std::string& name) const {
-  return *whole_number(values_.at(name));
+  const std::string& text = values_.at(name);
+  const auto number = whole_number(text);
+  if (!number) refuse(name, text, "a number for this workload");
+  return *number;
 }
 
 sinter::DType Parameters::dtype() const {

@@ -27,6 +27,7 @@ class Parameters {
 
   /// The length of an axis: a number, or a symbol.
   sinter::Length length(const std::string& name) const;
+  /// Throws sinter::ValueError for a length that is a symbol.
   std::int64_t count(const std::string& name) const;
   sinter::DType dtype() const;
 

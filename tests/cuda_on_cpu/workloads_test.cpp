@@ -77,7 +77,7 @@ void check_all(const std::string& dtype) {
       continue;
     }
     for (const char* cols : {"7", "96", "1000", "2048"})
-      check(workload, {{"dtype", dtype}, {"rows", "6"}, {"cols", cols}, {"layers", "3"}});
+      check(workload, {{"dtype", dtype}, {"rows", "6"}, {"cols", cols}, {"batch", "300"}, {"layers", "3"}});
   }
 }
 

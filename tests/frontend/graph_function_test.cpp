@@ -117,6 +117,12 @@ TEST_CASE("a formula is recorded with names for its inputs") {
   CHECK(std::get<std::string>(f.inputs()[1].index_range->value()) == "V");
   CHECK_FALSE(f.inputs()[0].index_range);
   CHECK(f({zeros({3, 8}), ints({2, 0})})[0].shape() == Shape{2, 1, 8});
+
+  const GraphFunction back = GraphFunction::record(
+      "put", {{"rows", {f32, {"T", 8}}}, {"word", {int64, {"T"}}}},
+      [](const std::vector<Tensor>& x) -> std::vector<Tensor> { return {scatter_add(x[0], x[1], 5)}; });
+  REQUIRE(back.inputs()[1].index_range);
+  CHECK(std::get<std::int64_t>(back.inputs()[1].index_range->value()) == 5);
 }
 
 TEST_CASE("what is no function of its inputs cannot be recorded") {

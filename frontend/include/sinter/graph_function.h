@@ -30,8 +30,8 @@ struct GraphFunctionImpl;
 struct GraphInput {
   std::string name;
   TensorSpec spec;
-  /// For whole numbers that index an axis (take, take_along_axis): the length of that axis, the shortest
-  /// where there are several.
+  /// For whole numbers that index an axis (take, take_along_axis, scatter_add): the length of that axis, the
+  /// shortest where there are several.
   std::optional<Length> index_range = std::nullopt;
 };
 
