@@ -104,6 +104,19 @@ std::shared_ptr<const GraphFunctionImpl> impl_for(ir::Graph graph) {
 
 }  // namespace frontend
 
+std::map<std::string, std::int64_t> solve_lengths(const std::vector<GraphInput>& inputs,
+                                                  const std::map<std::string, Shape>& shapes) {
+  std::vector<ir::Shape> wanted;
+  std::vector<std::vector<std::int64_t>> given;
+  for (const GraphInput& input : inputs)
+    if (const auto shape = shapes.find(input.name); shape != shapes.end()) {
+      wanted.push_back(frontend::shape_of(input.spec));
+      given.push_back(shape->second);
+    }
+  const ir::Bindings bindings = frontend::solve_lengths(wanted, given);
+  return {bindings.begin(), bindings.end()};
+}
+
 GraphFunction GraphFunction::parse(std::string_view text, std::string_view file) {
   return GraphFunction(frontend::impl_for(ir::parse(text, file)));
 }

@@ -209,15 +209,9 @@ Subject open_one(const std::string& name, const suite::Choices& choices) {
 
 Lengths lengths_from(const std::vector<sinter::GraphInput>& inputs,
                      const std::map<std::string, sinter::Tensor>& given) {
-  Lengths lengths;
-  for (const sinter::GraphInput& input : inputs) {
-    const auto tensor = given.find(input.name);
-    if (tensor == given.end() || tensor->second.shape().size() != input.spec.shape.size()) continue;
-    for (std::size_t axis = 0; axis < input.spec.shape.size(); ++axis)
-      if (const auto* symbol = std::get_if<std::string>(&input.spec.shape[axis].value()))
-        lengths.emplace(*symbol, tensor->second.shape()[axis]);
-  }
-  return lengths;
+  std::map<std::string, sinter::Shape> shapes;
+  for (const auto& [name, tensor] : given) shapes.emplace(name, tensor.shape());
+  return sinter::solve_lengths(inputs, shapes);
 }
 
 }  // namespace tool

@@ -48,6 +48,15 @@ TEST_CASE("run computes what is known of gelu, in every mode") {
   }
 }
 
+TEST_CASE("run takes lengths from inputs whose lengths are formulas") {
+  const TemporaryDirectory directory;
+  const std::string file =
+      directory.write("f.graph", "graph @f(%x: f32[2*M], %y: f32[M]) {\n  return sum(%x), %y\n}\n");
+  const std::string x = save(directory, "x", sinter::ones({6}));
+  CHECK(first_output({file, "--input", x}, directory).item<float>() == 6);
+  CHECK(sinter::load(directory / "out/out1.npy").shape() == sinter::Shape{3});
+}
+
 TEST_CASE("run computes what is known of softmax and cross entropy, in every mode") {
   const TemporaryDirectory directory;
   const float two = std::log(2.0f);

@@ -35,6 +35,11 @@ struct GraphInput {
   std::optional<Length> index_range = std::nullopt;
 };
 
+/// The values of the symbols in the inputs' lengths, from the shapes of some inputs by their names, as far as
+/// those say it: of `2*M`, too. Shapes that do not fit are left for the function to refuse.
+std::map<std::string, std::int64_t> solve_lengths(const std::vector<GraphInput>& inputs,
+                                                  const std::map<std::string, Shape>& shapes);
+
 /// The two ways to evaluate a graph without generated code.
 enum class Evaluator : std::uint8_t {
   reference,  // exact between the inputs and the outputs, which are rounded; slow
