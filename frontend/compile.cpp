@@ -9,12 +9,12 @@
 
 #include "frontend/build.h"
 #include "frontend/built_program.h"
-#include "frontend/output_file.h"
 #include "frontend/signature.h"
 #include "frontend/target.h"
 #include "ir/base/check.h"
 #include "ir/base/log.h"
 #include "ir/base/settings.h"
+#include "sinter/file.h"
 
 namespace sinter::frontend {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "frontend/elements.h"
 #include "frontend/npy_header.h"
-#include "frontend/output_file.h"
 #include "frontend/tensor_impl.h"
 #include "ir/base/check.h"
 #include "runtime/file.h"
 #include "sinter/create.h"
+#include "sinter/file.h"
 
 namespace sinter {
 namespace {
@@ -90,7 +90,7 @@ void save_npy(const Tensor& x, const std::string& path) {
   const std::size_t header = bytes.size();
   bytes.resize(header + x.nbytes());
   x.copy_to(bytes.data() + header);
-  frontend::write_file(path, bytes, "the tensor");
+  write_file(path, bytes, "the tensor");
 }
 
 }  // namespace sinter

@@ -1,9 +1,9 @@
 #include "sinter/program.h"
 
 #include "frontend/dot.h"
-#include "frontend/output_file.h"
 #include "ir/print.h"
 #include "runtime/program.h"
+#include "sinter/file.h"
 
 namespace sinter {
 
@@ -50,7 +50,7 @@ std::string Program::dot(Stage stage) const {
 }
 
 void Program::write_dot(const std::string& path, Stage stage) const {
-  frontend::write_file(path, dot(stage), "the DOT file");
+  write_file(path, dot(stage), "the DOT file");
 }
 
 }  // namespace sinter

@@ -208,7 +208,9 @@ void run_bench(const BenchOptions& options) {
   const std::unique_ptr<bench::Stopwatch> stopwatch = bench::stopwatch_of(device);
   const std::vector<BenchResult> results = bench_all(options, device, *stopwatch);
   if (!options.markdown.empty())
-    write_file(options.markdown, bench_markdown(results, command_of(options), device, stopwatch->method()));
+    sinter::write_file(options.markdown,
+                       bench_markdown(results, command_of(options), device, stopwatch->method()),
+                       "the table");
   print(options.subject.json ? bench_json(results) : bench_table(results));
 }
 

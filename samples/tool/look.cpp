@@ -44,7 +44,7 @@ void dot(const LookOptions& options) {
   if (options.file.empty())
     print(text);
   else
-    write_file(options.file, text);
+    sinter::write_file(options.file, text, "the DOT file");
 }
 
 void explain(const LookOptions& options) {

@@ -10,6 +10,7 @@
 #include "sinter/doctor.h"
 #include "sinter/dtype.h"
 #include "sinter/error.h"
+#include "sinter/file.h"
 #include "sinter/functions.h"
 #include "sinter/graph_function.h"
 #include "sinter/npy.h"

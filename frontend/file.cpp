@@ -1,4 +1,4 @@
-#include "frontend/output_file.h"
+#include "sinter/file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "ir/base/check.h"
 #include "runtime/file.h"
 
-namespace sinter::frontend {
+namespace sinter {
 namespace {
 
 std::atomic<unsigned> files{0};
@@ -50,4 +50,4 @@ void write_file(const std::string& path, std::string_view bytes, std::string_vie
   fail<ValueError>("{} cannot be written to {}: {}", what, path, std::strerror(error));
 }
 
-}  // namespace sinter::frontend
+}  // namespace sinter
