@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/axis_parts.h"
+
 namespace sinter::codegen {
 namespace {
 
@@ -19,6 +21,20 @@ int widest(const Kernel& k, const KernelBuffer& b, const Affine& address, std::i
   int elements = bytes / size_of(b.dtype);
   while (elements > 1 && divisor % elements != 0) elements /= 2;
   return elements;
+}
+
+/// Whether a guard may change between neighbours along the axis that begin at a multiple of `step`, which are
+/// so many. Borders of what is joined or padded often lie at such multiples.
+bool changes_within(const Kernel& k, int guard, int axis, std::int64_t step,
+                    const std::vector<bool>& varies) {
+  if (guard < 0 || !varies[static_cast<std::size_t>(guard)]) return false;
+  const KernelValue& v = k.values[static_cast<std::size_t>(guard)];
+  if (v.kind == KernelValue::Kind::inside) {
+    const std::optional<AxisPart> holds = where_it_holds(k, v.range);
+    return !holds || holds->axis != axis || holds->begin % step != 0 || holds->end % step != 0;
+  }
+  if (v.kind != KernelValue::Kind::compute || v.op != ir::Op::logical_and) return true;
+  return std::ranges::any_of(v.operands, [&](int o) { return changes_within(k, o, axis, step, varies); });
 }
 
 }  // namespace
@@ -38,7 +54,10 @@ int access_elements(const Kernel& k, int buffer, const Affine& address, int axis
 int load_elements(const Kernel& k, int value, int axis, const std::vector<bool>& varies, std::int64_t step,
                   int bytes) {
   const KernelValue& v = k.values[static_cast<std::size_t>(value)];
-  if (!v.address.factor(axis).is(1) || (v.guard >= 0 && varies[static_cast<std::size_t>(v.guard)])) return 0;
+  // Rows need not begin where vectors of their tensors do.
+  const bool splits = k.has_reduction() ? v.guard >= 0 && varies[static_cast<std::size_t>(v.guard)]
+                                        : changes_within(k, v.guard, axis, step, varies);
+  if (!v.address.factor(axis).is(1) || splits) return 0;
   Affine rest = v.address;
   std::erase_if(rest.terms, [&](const Term& t) { return t.atom == axis; });
   return k.varies_along({axis}, rest, varies) ? 0

@@ -1,14 +1,9 @@
 #include "codegen/axis_parts.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace sinter::codegen {
-namespace {
 
-using Kind = KernelValue::Kind;
-
-/// The indices of the axis at which the guard holds, where it tests that axis alone and lengths are numbers.
 std::optional<AxisPart> where_it_holds(const Kernel& k, const Guard& g) {
   if (g.index.terms.size() != 1 || !g.index.constant.is_constant() || !g.length.is_constant()) return {};
   const Term& t = g.index.terms[0];
@@ -24,6 +19,10 @@ std::optional<AxisPart> where_it_holds(const Kernel& k, const Guard& g) {
   return AxisPart{atom.number, std::clamp<std::int64_t>(begin, 0, extent),
                   std::clamp<std::int64_t>(begin + length, 0, extent)};
 }
+
+namespace {
+
+using Kind = KernelValue::Kind;
 
 /// Whether the guard holds all over the parts, or nowhere there; nothing where it depends.
 std::optional<bool> truth(const Kernel& k, const Guard& g, std::span<const AxisPart> parts) {

@@ -2,6 +2,7 @@
 // between two borders the answers are the same, and most of the kernel is not needed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct AxisPart {
   int axis;
   std::int64_t begin, end;
 };
+
+/// The indices of the axis at which the guard holds, where it tests that axis alone and lengths are numbers.
+std::optional<AxisPart> where_it_holds(const Kernel& kernel, const Guard& guard);
 
 /// A kernel without reductions, where its axes are no longer than these parts of them.
 struct InParts {

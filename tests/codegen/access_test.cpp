@@ -38,9 +38,17 @@ TEST_CASE("a thread has two vectors on their way where their places must be read
         "pointwise: i0: grid; i1: grid, block 256, vector 4");
 }
 
+TEST_CASE("what is joined or padded where vectors begin is read in vectors") {
+  const auto text = [](const char* body) { return text_on_h200("%x: f32[64, 256], %y: f32[64, 64])", body); };
+  CHECK(has(text("return pad(%x, before=[0, 4], after=[0, 8], value=0)"), "load_vec<4, 4>"));
+  CHECK(has(text("return concat(%x, %y, axis=1)"), "load_vec<4, 4>"));
+  CHECK(!has(text("return concat(slice(%x, ranges=[0:64, 0:254]), slice(%y, ranges=[0:64, 0:2]), axis=1)"),
+             "load_vec<4, 4>"));
+}
+
 TEST_CASE("a place that changes from element to element is no vector's") {
   CHECK(!has(text_on_h200("%x: f32[64, 512], %i: int64[256])", "return take(%x, %i, axis=1)"), "(in1 +"));
-  CHECK(!has(text_on_h200("%x: f32[64, 256])", "return pad(%x, before=[0, 4], after=[0, 4], value=0)"),
+  CHECK(!has(text_on_h200("%x: f32[64, 256])", "return pad(%x, before=[0, 3], after=[0, 5], value=0)"),
              "load_vec"));
 }
 

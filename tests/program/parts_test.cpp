@@ -94,6 +94,30 @@ TEST_CASE("matrices joined and padded along every axis are right") {
   }
 }
 
+TEST_CASE("rows joined and padded where vectors begin, or beside, are right") {
+  for (DType t : {uint8, bf16, f32, f64})
+    for (const std::vector<std::int64_t>& widths :
+         {std::vector<std::int64_t>{16, 48, 64}, {8, 4, 12}, {4, 8, 1}, {2, 6, 8}}) {
+      const std::string inputs =
+          fmt::format("%x: {0}[37, {1}], %y: {0}[37, {2}], %z: {0}[37, {3}], %i: int64[9]", name(t),
+                      widths[0], widths[1], widths[2]);
+      std::vector<ir::Array> arrays;
+      for (std::int64_t n : widths) arrays.push_back(whole_numbers(t, {37, n}, static_cast<int>(n)));
+      arrays.emplace_back(DType::int64, std::vector<std::int64_t>{9});
+      for (std::int64_t i = 0; i < 9; ++i)
+        arrays.back().set(i, ir::Scalar::from_whole(DType::int64, i * 4 % 37));
+      for (const char* formula :
+           {"concat(%x, %y, %z, axis=1)", "concat(%y, %z, %y, %x, axis=1)",
+            "pad(concat(%z, %x, axis=1), before=[1, 8], after=[0, 16], value=1)",
+            "pad(%x, before=[0, 4], after=[2, 12], value=1)", "flip(concat(%x, %y, %z, axis=1), axes=[1])",
+            "concat(flip(%x, axes=[1]), slice(%y, ranges=[0:37, 2:4]), %z, axis=1)",
+            "concat(%x, pad(%y, before=[0, 16], after=[0, 8], value=1), axis=1)",
+            "take(concat(%x, %y, axis=1), %i, axis=0)",
+            "concat(take(%x, %i, axis=0), take(%z, %i, axis=0), axis=1)"})
+        check(inputs, fmt::format("return cast({}, dtype=f64)", formula), arrays);
+    }
+}
+
 TEST_CASE("many tensors are joined right, and what is done with them is") {
   for (int count : {8, 9, 17, 49}) {
     const Many lines = many(count, 0, [](int i) { return std::vector<std::int64_t>{i % 3 == 0 ? 700 : 5}; });
