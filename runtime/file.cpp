@@ -7,9 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-
-#include "ir/base/check.h"
 
 namespace sinter::runtime {
 
@@ -61,20 +58,6 @@ bool read_file(const std::string& path, std::string& bytes) {
 std::string temporary_directory() {
   const char* directory = std::getenv("TMPDIR");
   return directory != nullptr && *directory == '/' ? directory : "/tmp";
-}
-
-PrivateDirectory::PrivateDirectory() : path_(temporary_directory() + "/sinter-XXXXXX") {
-  if (mkdtemp(path_.data()) == nullptr)
-    fail<CompileError>(
-        "cannot make a directory for temporary files in {}: {}; set TMPDIR to one that can be "
-        "written",
-        temporary_directory(), std::strerror(errno));
-  chmod(path_.c_str(), 0700);  // a umask may have taken even the owner's rights
-}
-
-PrivateDirectory::~PrivateDirectory() {
-  std::error_code ignored;
-  if (!kept_) std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace sinter::runtime

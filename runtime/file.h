@@ -43,22 +43,4 @@ bool read_file(const std::string& path, std::string& bytes);
 /// $TMPDIR if that is an absolute path, else /tmp.
 std::string temporary_directory();
 
-/// A new directory for our own use alone (0700), under the directory of temporary files; with its content it
-/// is removed when the object goes, unless it is kept.
-class PrivateDirectory {
- public:
-  /// Throws CompileError where none can be made.
-  PrivateDirectory();
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  ~PrivateDirectory();
-
-  const std::string& path() const { return path_; }
-  void keep() { kept_ = true; }
-
- private:
-  std::string path_;
-  bool kept_ = false;
-};
-
 }  // namespace sinter::runtime

@@ -16,6 +16,7 @@
 #include "runtime/compile_error.h"
 #include "runtime/file.h"
 #include "runtime/kernel_loader.h"
+#include "runtime/private_directory.h"
 #include "runtime/subprocess.h"
 
 namespace sinter::runtime {

@@ -11,6 +11,7 @@
 
 #include "ir/base/check.h"
 #include "runtime/file.h"
+#include "runtime/private_directory.h"
 
 namespace sinter::runtime {
 namespace {

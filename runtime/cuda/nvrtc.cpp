@@ -18,6 +18,7 @@
 #include "runtime/cuda/find_library.h"
 #include "runtime/cuda/ptxas_report.h"
 #include "runtime/file.h"
+#include "runtime/private_directory.h"
 #include "runtime/subprocess.h"
 
 namespace sinter::runtime {
