@@ -44,15 +44,16 @@ bool is_dense_along(const Kernel& k, const Affine& address, int axis) {
 }
 
 int access_elements(const Kernel& k, int buffer, const Affine& address, int axis, std::int64_t step,
-                    int bytes) {
+                    int bytes, const Affine& start) {
+  const Affine beyond = address + start * ir::Dim(-1);
   std::int64_t divisor = step;
-  for (const Term& t : address.terms)
+  for (const Term& t : beyond.terms)
     if (t.atom != axis) divisor = std::gcd(divisor, t.factor.known_divisor(k.facts));
-  return widest(k, k.buffers[static_cast<std::size_t>(buffer)], address, divisor, bytes);
+  return widest(k, k.buffers[static_cast<std::size_t>(buffer)], beyond, divisor, bytes);
 }
 
 int load_elements(const Kernel& k, int value, int axis, const std::vector<bool>& varies, std::int64_t step,
-                  int bytes) {
+                  int bytes, const Affine& start) {
   const KernelValue& v = k.values[static_cast<std::size_t>(value)];
   // Rows need not begin where vectors of their tensors do.
   const bool splits = k.has_reduction() ? v.guard >= 0 && varies[static_cast<std::size_t>(v.guard)]
@@ -60,8 +61,9 @@ int load_elements(const Kernel& k, int value, int axis, const std::vector<bool>&
   if (!v.address.factor(axis).is(1) || splits) return 0;
   Affine rest = v.address;
   std::erase_if(rest.terms, [&](const Term& t) { return t.atom == axis; });
-  return k.varies_along({axis}, rest, varies) ? 0
-                                              : access_elements(k, v.buffer, v.address, axis, step, bytes);
+  return k.varies_along({axis}, rest, varies)
+             ? 0
+             : access_elements(k, v.buffer, v.address, axis, step, bytes, start);
 }
 
 std::vector<int> needed_by_load(const Kernel& k, int load) {
@@ -159,15 +161,17 @@ bool is_same_for_rows(const Kernel& k, int value) {
          });
 }
 
-bool copies_in_bulk(const Kernel& k, int value, int inner) {
+bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vectors) {
   constexpr int copy_bytes = 16;  // that divide a copy and where it starts
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
   if (std::ranges::count(k.axes, true, &KernelAxis::reduced) != 1) return false;
   if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
       k.buffers[static_cast<std::size_t>(x.buffer)].written)
     return false;
-  const std::int64_t length = k.axes[static_cast<std::size_t>(inner)].extent.value();
-  return access_elements(k, x.buffer, x.address, inner, length, copy_bytes) * size_of(x.dtype) == copy_bytes;
+  const std::int64_t step =
+      vectors.skewed ? vectors.elements : k.axes[static_cast<std::size_t>(inner)].extent.value();
+  return access_elements(k, x.buffer, x.address, inner, step, copy_bytes, vectors.start) * size_of(x.dtype) ==
+         copy_bytes;
 }
 
 }  // namespace sinter::codegen

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "codegen/kernel.h"
+#include "codegen/row_vectors.h"
 
 namespace sinter::codegen {
 
@@ -11,15 +12,15 @@ namespace sinter::codegen {
 bool is_dense_along(const Kernel& kernel, const Affine& address, int axis);
 
 /// Elements that one access of up to `bytes` bytes can move at an address that is dense along `axis`, where
-/// accesses start at multiples of `step` elements: the largest power of two that divides the step, the
-/// buffer's alignment and every stride.
+/// accesses start at multiples of `step` elements, counted from those that `start` gives: the largest power
+/// of two that divides the step, the buffer's alignment and every stride.
 int access_elements(const Kernel& kernel, int buffer, const Affine& address, int axis, std::int64_t step,
-                    int bytes);
+                    int bytes, const Affine& start = {});
 
 /// The same of what a value loads along the axis; 0 where its neighbours there are no neighbours in memory,
 /// or where its guard or its place depends on the axis otherwise. `varies` says which values do.
 int load_elements(const Kernel& kernel, int value, int axis, const std::vector<bool>& varies,
-                  std::int64_t step, int bytes);
+                  std::int64_t step, int bytes, const Affine& start = {});
 
 /// What a load's guard and address need, in an order in which it can be computed.
 std::vector<int> needed_by_load(const Kernel& kernel, int load);
@@ -50,8 +51,8 @@ int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std:
 /// Whether a load reads the same elements for every row of a kernel that folds axes.
 bool is_same_for_rows(const Kernel& kernel, int value);
 
-/// Whether a bulk copy can bring the part of a row, of constant length along `inner`, that the value loads:
-/// where that is the only axis folded, and alignment allows it.
-bool copies_in_bulk(const Kernel& kernel, int value, int inner);
+/// Whether a bulk copy can bring the part of a row that the value loads, in vectors of the row or the tensor:
+/// where the axis `inner` is the only one folded, and alignment allows it.
+bool copies_in_bulk(const Kernel& kernel, int value, int inner, const RowVectors& vectors);
 
 }  // namespace sinter::codegen

@@ -42,6 +42,7 @@ class Varied {
     std::vector<Factor>& along = row_axis(s);
     const Factor *warps = sized(along, Level::warp), *lanes = sized(along, Level::lane),
                  *chunks = sized(along, Level::loop);
+    vectors_ = row_vectors_of(k_, inner_, s.vector, s.skewed);
     team_ = (warps ? warps->size : 1) * (lanes ? lanes->size : 1);
     chunks_ = chunks ? chunks->size : 1;
     if (by == "shared rows") return shared_rows();
@@ -73,14 +74,15 @@ class Varied {
 
   /// A team of another size that has the whole row in registers.
   void whole_rows(int threads) {
-    const std::int64_t length = k_.row_length().value();
+    const std::int64_t length = vectors_.span.value();
     const std::int64_t chunks = divided(divided(length, chosen_.vector), threads);
     const bool same_class = (threads > warp_threads) == (team_ > warp_threads);
-    if (threads < 1 || threads > device_.block_threads || !same_class || chunks == chunks_ ||
-        chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
+    if (threads <= most_edges(vectors_) || threads > device_.block_threads || !same_class ||
+        chunks == chunks_ || chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
       return;
     Schedule s = chosen_;
-    const Team team{threads, static_cast<int>(chunks), true, chunks * threads * s.vector == length};
+    const Team team{threads, static_cast<int>(chunks), true,
+                    !s.skewed && chunks * threads * s.vector == length};
     s.exact = team.exact;
     s.crossings = register_crossings(k_, team, s.vector, s.joined);
     set_team(s, threads, team.chunks);
@@ -117,7 +119,7 @@ class Varied {
     const std::int64_t pieces = sized(row_axis(list_[0]), Level::grid)->size;
     for (const std::int64_t wanted : {pieces / 2, pieces / 4, 2 * pieces}) {
       Schedule s = chosen_;
-      const int fitting = pieces_for(k_.row_length().value(), std::max<std::int64_t>(1, wanted),
+      const int fitting = pieces_for(vectors_.span.value(), std::max<std::int64_t>(1, wanted),
                                      std::int64_t{warp_threads} * s.vector);
       sized(row_axis(s), Level::grid)->size = fitting;
       if (fitting > 1) add(std::move(s));
@@ -161,7 +163,7 @@ class Varied {
     if (s.bulk_loads.empty()) {
       if (!device_.bulk_copies) return;
       for (const Crossing& c : s.crossings)
-        if (copies_in_bulk(k_, c.value, inner_)) s.bulk_loads.push_back(c.value);
+        if (copies_in_bulk(k_, c.value, inner_, vectors_)) s.bulk_loads.push_back(c.value);
     } else {
       s.bulk_loads.clear();
       s.rows_ahead = 0;
@@ -174,7 +176,7 @@ class Varied {
   void shared_by(Level level, int blocks) {
     constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
     constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
-    const std::int64_t length = k_.row_length().value();
+    const std::int64_t length = vectors_.span.value();
     std::int64_t bytes = 0;
     for (const Crossing& c : chosen_.crossings)
       bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
@@ -182,7 +184,8 @@ class Varied {
     const int most = cluster ? device_.cluster_blocks : warp_threads;
     if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||
         length / blocks < least_part || chosen_.joined != joinable(k_, !cluster) ||
-        part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block)
+        part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block ||
+        part_of_block(length, blocks) * (blocks - 1) >= length - chosen_.vector)
       return;
     Schedule s = chosen_;
     Factor& now = row_axis(s).front();
@@ -195,6 +198,7 @@ class Varied {
   const Schedule& chosen_;
   const DeviceDescription& device_;
   const int inner_ = k_.innermost(true);
+  RowVectors vectors_;
   int team_ = 1, chunks_ = 1;  // of rows: threads that share one, vectors that each takes at once
   std::vector<Schedule> list_;
 };

@@ -55,7 +55,7 @@ void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device,
   std::vector<int> loads;
   for (std::size_t v = 0; v < k.values.size(); ++v) {
     const int value = static_cast<int>(v);
-    if (!in_row[v] || is_same_for_rows(k, value) || !copies_in_bulk(k, value, inner)) continue;
+    if (!in_row[v] || is_same_for_rows(k, value) || !copies_in_bulk(k, value, inner, {})) continue;
     loads.push_back(value);
     row_bytes += k.row_length().value() * size_of(k.values[v].dtype);
   }

@@ -88,7 +88,8 @@ int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, st
 /// Whether blocks that tell each other by messages are faster than a cluster of 8. An exchange takes longer,
 /// but it is one where the cluster may need two; and where threads load nothing but what copies have brought,
 /// nothing else is late.
-bool messages_do(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings) {
+bool messages_do(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
+                 const RowVectors& vectors) {
   const int inner = k.innermost(true);
   const std::vector<bool> in_row = k.varies_in_row();
   bool others = false;
@@ -97,14 +98,16 @@ bool messages_do(const Kernel& k, const DeviceDescription& device, const std::ve
       others =
           others || std::ranges::find(crossings, static_cast<int>(v), &Crossing::value) == crossings.end();
   return device.bulk_copies && (!others || joinable(k, true).size() > joinable(k).size()) &&
-         std::ranges::all_of(crossings, [&](const Crossing& c) { return copies_in_bulk(k, c.value, inner); });
+         std::ranges::all_of(crossings,
+                             [&](const Crossing& c) { return copies_in_bulk(k, c.value, inner, vectors); });
 }
 
 /// Nothing where a row has no room, or is better read again. A few rows are spread over more blocks.
 std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& device,
-                                   const std::vector<Crossing>& crossings, std::int64_t room, int vector) {
+                                   const std::vector<Crossing>& crossings, std::int64_t room,
+                                   const RowVectors& vectors) {
   const std::int64_t bytes = kept_bytes(k, crossings);
-  const std::int64_t length = k.row_length().value();
+  const std::int64_t length = vectors.span.value();
   const ir::Dim rows = k.rows();
   const auto part_bytes = [&](int blocks) { return part_of_block(length, blocks) * bytes; };
   const auto spread = [&](int blocks, int most) {
@@ -119,10 +122,11 @@ std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& dev
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
   constexpr std::int64_t least_bytes = 384 << 10;
-  const int largest = messages_do(k, device, crossings) ? 4 : 8;
+  const int largest = messages_do(k, device, crossings, vectors) ? 4 : 8;
   const bool comfortable = fits && (cluster == 1 || part_bytes(cluster) <= comfortable_bytes);
   if (length * bytes >= least_bytes && (cluster > largest || !comfortable)) {
-    const int least = pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vector);
+    const int least =
+        pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vectors.elements);
     const int pieces = least == 0 ? 0 : spread(least, warp_threads);
     const bool busy = !rows.is_constant() || 2 * pieces * rows.value() >= device.processors;
     if (pieces != 0 && (busy || fits)) return Sharing{1, pieces};
@@ -131,9 +135,26 @@ std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& dev
   return Sharing{spread(cluster, device.cluster_blocks), 1};
 }
 
+/// Threads of a block that has a row to itself, and how many such blocks a multiprocessor has: enough rows on
+/// their way to keep the memory busy, and all threads that there can be.
+struct Company {
+  int threads = 1024, blocks = 1;
+};
+
+Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t most_blocks) {
+  constexpr std::int64_t enough_bytes = 128 << 10, processor_threads = 2048, least_threads = 128;
+  const std::int64_t blocks =
+      std::clamp<std::int64_t>((enough_bytes + row_bytes - 1) / row_bytes, 2,
+                               std::min(most_blocks, processor_threads / least_threads));
+  const std::int64_t most = processor_threads / blocks / warp_threads * warp_threads;
+  const std::int64_t steps = (vectors + most - 1) / most;
+  const std::int64_t warps = ((vectors + steps - 1) / steps + warp_threads - 1) / warp_threads;
+  return {static_cast<int>(warps * warp_threads), static_cast<int>(blocks)};
+}
+
 /// Those that fit the registers of a few threads only if `also_short`.
 std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& device, std::string& why,
-                                    bool also_short) {
+                                    bool also_short, bool may_be_skewed = true) {
   const int inner = k.innermost(true);
   if (k.fixed_fold_order || k.folds_across() || inner < 0 || !k.row_length().is_constant()) {
     why = k.fixed_fold_order ? "shared rows: the order of folds is fixed"
@@ -143,12 +164,16 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   }
   Schedule s;
   s.chooser = "shared rows";
-  s.vector = vector_elements(k, inner, device.vector_bytes);
-  const std::int64_t length = k.row_length().value();
-  const Team held = team_for(length, s.vector, register_bytes(k), 2 * largest_registers_team);
+  RowVectors vectors = row_vectors(k, inner, device.vector_bytes);
+  if (!may_be_skewed)
+    vectors = row_vectors_of(k, inner, vector_elements(k, inner, device.vector_bytes), false);
+  s.vector = vectors.elements;
+  s.skewed = vectors.skewed;
+  const std::int64_t length = vectors.span.value();
+  const Team held = team_for(vectors, register_bytes(k), 2 * largest_registers_team);
   const bool fits = held.whole && held.threads <= largest_registers_team &&
                     held.chunks * s.vector <= most_register_elements;
-  if (!also_short && (fits || team_of_few(k, s.vector).whole || team_of_terms(k, s.vector).whole)) {
+  if (!also_short && (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }
@@ -160,7 +185,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const std::int64_t bytes = kept_bytes(k, s.crossings);
   const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
   const std::optional<Sharing> sharing =
-      sharing_for(k, device, s.crossings, device.shared_bytes_per_block - own, s.vector);
+      sharing_for(k, device, s.crossings, device.shared_bytes_per_block - own, vectors);
   if (!sharing) {
     why = "shared rows: rows are too long for the shared memory of the blocks that can share one";
     return std::nullopt;
@@ -178,22 +203,27 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     s.crossings = crossings;
   }
   const std::int64_t part = part_of_block(length, blocks);
+  if (s.skewed && length - s.vector <= (blocks - 1) * part)  // some rows have a vector less
+    return shared_rows(k, device, why, also_short, false);
   const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
       std::max<std::int64_t>(
           1, (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
   if (device.bulk_copies)
     for (const Crossing& c : s.crossings)
-      if (copies_in_bulk(k, c.value, inner)) s.bulk_loads.push_back(c.value);
+      if (copies_in_bulk(k, c.value, inner, vectors)) s.bulk_loads.push_back(c.value);
   // A block that is alone on its multiprocessor has as many threads as there can be; what comes next is
   // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
   const Direct direct = loaded_directly(k, s);
   const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() && direct.tensors < 2;
-  const auto wanted = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads,
-                               copied ? device.block_threads : largest_registers_team));
+  const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(
+      part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads, largest_registers_team));
   s.block_threads = at_once == 1 ? device.block_threads : static_cast<int>(std::bit_ceil(wanted));
-  if (at_once > 1 && s.block_threads > largest_registers_team) s.least_blocks = 2;
+  if (at_once > 1 && copied) {
+    const Company company = company_for(part * bytes, length / s.vector, at_once);
+    s.block_threads = std::min(company.threads, device.block_threads);
+    s.least_blocks = company.blocks;
+  }
   const int threads = s.block_threads;
   if (!s.bulk_loads.empty() && (blocks > 1 || at_once == 1)) {
     const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * blocks));

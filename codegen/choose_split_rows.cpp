@@ -30,7 +30,9 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
     return std::nullopt;
   }
   s.chooser = "split rows";
-  s.vector = vector_elements(k, inner, device.vector_bytes);
+  const RowVectors vectors = row_vectors(k, inner, device.vector_bytes);
+  s.vector = vectors.elements;
+  s.skewed = vectors.skewed;
   constexpr int most_bytes = 256;  // of registers for what a thread loads at once
   const int chunks = std::clamp(16 / s.vector, 4, 16);
   const int fitting = std::max(1, most_bytes / (s.vector * register_bytes(k)));
@@ -44,7 +46,7 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
     why = "split rows: there are enough rows for all processors, or they are short";
     return std::nullopt;
   }
-  const int pieces = pieces_for(length.value(), wanted, std::int64_t{warp_threads} * s.vector);
+  const int pieces = pieces_for(vectors.span.value(), wanted, std::int64_t{warp_threads} * s.vector);
   s.block_threads = threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];

@@ -25,16 +25,15 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const int inner = k.innermost(true), kept_axis = k.innermost(false);
   Schedule s;
   s.chooser = "team rows";
-  if (k.fixed_fold_order)
-    s.vector = fixed_vector(k);
-  else if (inner >= 0)
-    s.vector = vector_elements(k, inner, device.vector_bytes);
   const bool fixed = k.fixed_fold_order;
+  RowVectors vectors{fixed ? fixed_vector(k) : 1, false, {}, 0, k.row_length()};
+  if (!fixed && inner >= 0) vectors = row_vectors(k, inner, device.vector_bytes);
+  s.vector = vectors.elements;
+  s.skewed = vectors.skewed;
   const int bytes = fixed ? static_cast<int>(sizeof(float)) : register_bytes(k);
-  Team team = team_for(k.row_length(), s.vector, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
-  if (const Team few = team_of_few(k, s.vector); !fixed && few.whole && team.threads > few.threads)
-    team = few;
-  const Team terms = fixed ? Team{} : team_of_terms(k, s.vector);
+  Team team = team_for(vectors, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
+  if (const Team few = team_of_few(k, vectors); !fixed && few.whole && team.threads > few.threads) team = few;
+  const Team terms = fixed ? Team{} : team_of_terms(k, vectors);
   if (terms.whole) team = terms;
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.

@@ -20,6 +20,7 @@ CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& targe
   const std::vector<int>& walked = k.has_reduction() && !s.columns ? reduced_axes_ : kept_axes_;
   if (!walked.empty()) inner_ = walked.back();
   if (inner_ >= 0) along_inner_ = k.varies_along({inner_});
+  if (s.skewed) by_ = row_vectors_of(k, inner_, vector_, true);
 }
 
 KernelSource CudaEmitter::run() {
@@ -123,13 +124,13 @@ int CudaEmitter::load_access(int v) const {
   if (lanes_ > 0 && std::ranges::any_of(needed_by_load(k_, v),
                                         [&](int needed) { return value(needed).kind == Kind::reduce; }))
     return 0;
-  return load_elements(k_, v, inner_, along_inner_, vector_, describe(target_).vector_bytes);
+  return load_elements(k_, v, inner_, along_inner_, vector_, describe(target_).vector_bytes, by_.start);
 }
 
 int CudaEmitter::store_access(int number) const {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
   if (vector_ == 1 || !is_dense_along(k_, s.address, inner_)) return 0;
-  return access_elements(k_, s.buffer, s.address, inner_, vector_, describe(target_).vector_bytes);
+  return access_elements(k_, s.buffer, s.address, inner_, vector_, describe(target_).vector_bytes, by_.start);
 }
 
 std::string CudaEmitter::stored_type(int store) const {
@@ -159,7 +160,10 @@ std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at)
     const std::string from = is_bulk(v) ? fmt::format("row{} + f", v)
                                         : fmt::format("{} + {}", body_.buffer(x.buffer),
                                                       body_.affine(x.address, fmt::format("v{}", v)));
-    const std::string vector = fmt::format("load_vec<{}, {}>({})", access, vector_, from);
+    const std::string vector = loads_shifted(v)
+                                   ? fmt::format("load_shifted<{}>({}, {})", vector_, body_.buffer(x.buffer),
+                                                 body_.affine(x.address, fmt::format("v{}", v)))
+                                   : fmt::format("load_vec<{}, {}>({})", access, vector_, from);
     lines_.add(fmt::format("{}x{}{} = {};", at.empty() ? "const " + type + " " : "", v, at,
                            x.guard < 0 ? vector : fmt::format("v{} ? {} : {}{{}}", x.guard, vector, type)));
   }
@@ -187,7 +191,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     lines_.add(fmt::format("vec<f32, {}> dividend{};", vector_, v));
     lines_.add(fmt::format("bool sure{} = exact{}.usable;", v, value(v).operands[1]));
   }
-  const bool each_element = vector_ > 1 || lanes_ > 0;
+  const bool each_element = !at_edge_ && (vector_ > 1 || lanes_ > 0);
   if (each_element) {
     if (inner_ >= 0) lines_.add(fmt::format("const index first = i{};", inner_));
     lines_.add("#pragma unroll");
@@ -196,14 +200,15 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   }
   if (lanes_ > 0) name_column_values(w);
   const auto part = [&](int v) {
+    if (at_edge_) return fmt::format("edge{}", v);
     return fmt::format("{}.at[{}]", vector_of(w, v, at), vector_ > 1 ? "k" : "0");
   };
   const auto loaded = [&](int v) { return BodyPrinter::from_stored(part(v), value(v).dtype); };
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 || is_shared(v) ? loaded(v)
-                           : !w.continues && is_kept_term(v)   ? fmt::format("{} * scale{}.power", part(v), v)
-                                                               : part(v)));
+                           load_access(v) != 0 || (is_shared(v) && !at_edge_) ? loaded(v)
+                           : !w.continues && is_kept_term(v) ? fmt::format("{} * scale{}.power", part(v), v)
+                                                             : part(v)));
   for (int v : w.values) {
     if (is_share(w, v))
       lines_.add(fmt::format("const f32 v{0} = {1} * share{0};", v, part(value(v).operands[0])));
@@ -216,7 +221,11 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
       lines_.add(fmt::format("sure{0} = sure{0} && divides_exactly(v{1});", v, a));
       lines_.add(fmt::format("const f32 v{} = exact_div(v{}, exact{});", v, a, value(v).operands[1]));
     } else
-      body_.declare(v, [&](int load) { return load_access(load) != 0 ? loaded(load) : body_.load(load); });
+      body_.declare(v, [&](int load) {
+        return load_access(load) != 0                ? loaded(load)
+               : at_edge_ && is_loaded_at_edge(load) ? part(load)
+                                                     : body_.load(load);
+      });
   }
   for (int v : w.kept)
     if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part(v), v));

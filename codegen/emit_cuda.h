@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codegen/emit_body.h"
+#include "codegen/row_vectors.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
@@ -62,6 +63,19 @@ class CudaEmitter {
   void open_chunk();
   std::string place_in_row() const;
   void place_thread(const std::string& first);
+  void place_row();
+
+  // emit_cuda_skewed.cpp
+  /// Of the row whose indices are declared: where its vectors begin, how many elements are in them, and how
+  /// many are not.
+  void place_vectors();
+  /// The element that the thread has besides its vectors, if any: "edge < edges".
+  void open_edge(std::string_view condition = "");
+  void declare_edges(const Staging& staging);
+  void load_edge(const std::vector<const Walk*>& walks);
+  void visit_edge(const Walk& walk, const std::function<void()>& each, std::string_view condition = "");
+  bool is_loaded_at_edge(int v) const;
+  bool loads_shifted(int v) const;
 
   // emit_cuda_across.cpp
   /// A loop over the rows of a team, which carries along what is folded across them.
@@ -80,6 +94,8 @@ class CudaEmitter {
 
   // emit_cuda_shared.cpp
   void place_block(KernelSource& source, const Staging& staging);
+  /// Elements of a row that a block has room for.
+  std::int64_t part_in_block() const;
   void declare_shared(KernelSource& source);
   void start_copies();
   void fetch_ahead();
@@ -181,8 +197,10 @@ class CudaEmitter {
   Lines lines_;
   BodyPrinter body_;
   std::vector<int> kept_axes_, reduced_axes_;
-  int inner_ = -1;  // the axis that vectors run along
-  int vector_ = 1;  // elements of a vector
+  int inner_ = -1;        // the axis that vectors run along
+  RowVectors by_;         // of rows
+  bool at_edge_ = false;  // what is printed is for one element that is in no vector
+  int vector_ = 1;        // elements of a vector
   // Of rows: threads that share one, rows of a block, vectors that a thread takes before the next loop.
   int team_ = 1, rows_ = 1, chunks_ = 1;
   ir::Dim parts_;           // of what is folded across rows: teams in all

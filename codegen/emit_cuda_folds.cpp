@@ -6,6 +6,7 @@
 // reports a place, fold5_at. Exchanges move a state part by part and join states by `merge`, whatever they
 // are made of.
 #include <algorithm>
+#include <bit>
 
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
@@ -58,7 +59,8 @@ void CudaEmitter::accumulate(int v, const std::string& state, const std::string&
     lines_.add(fmt::format("{}_n += 1;", a));
     return;
   }
-  // A thread's elements come in order, so that one before is not looked for.
+  if (at_edge_) return join(v, state, b, place);
+  // A thread's elements in vectors come in order, so that one before is not looked for.
   lines_.add(
       fmt::format("const bool take{0} = {1}_exceeds({2}, {3}) || {3}_at < 0;", v, name(value(v).op), b, a));
   lines_.add(fmt::format("{0} = take{1} ? {2} : {0};", a, v, b));
@@ -171,7 +173,7 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   } else {
     fold_lanes(std::min(team_, warp));
     if (warps > 1) gather_warps(folds);
-    fold_lanes(warps);
+    fold_lanes(static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps))));
   }
   if (cluster_ > 1)
     exchange_cluster(folds);
@@ -182,6 +184,7 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
 /// A lane of each warp gets what one of the warps has.
 void CudaEmitter::gather_warps(const std::vector<int>& folds) {
   const int warps = team_ / warp;
+  const int places = static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps)));
   const std::vector<FoldPart> all = parts(folds);
   for (const FoldPart& p : all)
     lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, warps));
@@ -189,9 +192,14 @@ void CudaEmitter::gather_warps(const std::vector<int>& folds) {
   for (const FoldPart& p : all) lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", p.name, warp));
   lines_.close();
   lines_.add("sync_block();");
-  for (const FoldPart& p : all)
-    lines_.add(
-        fmt::format("fold{} = {};", p.name, from_stored(p, fmt::format("shared{}[t % {}]", p.name, warps))));
+  if (places > warps)
+    lines_.add(fmt::format("const bool has_warp{} = t % {} < {};", folds[0], places, warps));
+  for (const FoldPart& p : all) {
+    const std::string stored = from_stored(p, fmt::format("shared{}[t % {}]", p.name, places));
+    lines_.add(places == warps
+                   ? fmt::format("fold{} = {};", p.name, stored)
+                   : fmt::format("fold{} = has_warp{} ? {} : {};", p.name, folds[0], stored, p.identity));
+  }
 }
 
 /// What the blocks of a cluster have folded: each stores its own to all of them, and joins what has come.

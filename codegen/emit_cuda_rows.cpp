@@ -36,6 +36,13 @@ void CudaEmitter::place_thread(const std::string& first) {
   lines_.add(fmt::format("const int t = (int)threadIdx.x % {};", team_));
 }
 
+/// The indices of the row u, and what of memory it takes.
+void CudaEmitter::place_row() {
+  body_.decode("u", kept_axes_);
+  if (schedule_.skewed) place_vectors();
+  walk_end_ = schedule_.skewed ? "full" : row_length_;
+}
+
 void CudaEmitter::print_rows(KernelSource& source) {
   std::int64_t pieces = 1;
   for (std::size_t i = 0; i < k_.axes.size(); ++i)
@@ -61,7 +68,6 @@ void CudaEmitter::print_rows(KernelSource& source) {
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
-  walk_end_ = row_length_;
   shared_rows_ = lies_in_shared_memory(schedule_);
   if (shared_rows_) sharers_ = std::max(cluster_, static_cast<int>(pieces));
   if (shared_rows_)
@@ -73,7 +79,8 @@ void CudaEmitter::print_rows(KernelSource& source) {
   else
     place_thread(rows_ == 1 ? std::string(block_number(schedule_))
                             : fmt::format("{} * {}", block_number(schedule_), rows_));
-  if (!shared_rows_) body_.decode("u", kept_axes_);
+  if (!shared_rows_ && pieces == 1) place_row();
+  if (schedule_.skewed) declare_edges(staging);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
     for (int v : w->row_values) declare_row_value(v);
@@ -170,7 +177,8 @@ void CudaEmitter::open_chunk() {
   lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
                          vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
   lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", walk_end_));
-  body_.decode("f", reduced_axes_);
+  if (schedule_.skewed) lines_.add("const index e = f + lead;");
+  body_.decode(schedule_.skewed ? "e" : "f", reduced_axes_);
 }
 
 /// Whether the order of adding decides how far a fold is off.
@@ -219,7 +227,8 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
 
 /// The number of the element at hand in its row.
 std::string CudaEmitter::place_in_row() const {
-  return fmt::format("{}{}", sharers_ > 1 ? "e" : "f", vector_ > 1 ? " + k" : "");
+  return fmt::format("{}{}", sharers_ > 1 || schedule_.skewed ? "e" : "f",
+                     vector_ > 1 && !at_edge_ ? " + k" : "");
 }
 
 void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
@@ -238,6 +247,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   for (const Walk* each : walks) declare_kept(*each, true);
   declare_term_scales(w);
   declare_divisors(w);
+  load_edge(walks);
   const bool sums = !whole_rows_ && std::ranges::any_of(others, [&](int v) { return adds_rounded(v); });
   lines_.open("{");
   if (sums) {
@@ -255,12 +265,15 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   for (const Walk* each : walks) declare_kept(*each, false);
   load_chunk(walks);
   open_chunk();
-  visit(w, "[c]", [&] {
+  const auto each = [&] {
     for (int v : w.folds) accumulate(v, running(v), place_in_row());
     fold_across(w);
-  });
+  };
+  visit(w, "[c]", each);
   lines_.close();
   lines_.close();
+  const std::string first = whole_rows_ ? "" : fmt::format("begin == {}", walk_begin_);
+  visit_edge(w, each, first);
   if (more != nullptr) print_continued(*more);
   if (!whole_rows_) {
     add_part(others);
@@ -306,11 +319,14 @@ void CudaEmitter::print_continued(const Walk& more) {
   declare_divisors(more);
   pin_restored(more);
   open_chunk();
-  visit(more, "[c]", [&] {
+  const auto each = [&] {
     for (int v : more.folds) accumulate(v, running(v), place_in_row());
-  });
+  };
+  visit(more, "[c]", each);
   lines_.close();
   lines_.close();
+  const std::string begin = shared_rows_ ? "0" : walk_begin_;
+  visit_edge(more, each, whole_rows_ && !shared_rows_ ? "" : fmt::format("begin == {}", begin));
   lines_.close();
   divisors_ = divisors;
 }

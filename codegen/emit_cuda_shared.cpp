@@ -39,24 +39,31 @@ void CudaEmitter::place_block(KernelSource& source, const Staging& staging) {
     lines_.add(fmt::format("const index u = {};", block_number(schedule_)));
   }
   lines_.add("const int t = (int)threadIdx.x;");
+  place_row();
   if (sharers_ > 1) {
-    const std::string n_part = body_.length(part_of_block(k_.row_length().value(), sharers_), "n_part");
-    lines_.add(fmt::format("const index start = (index)rank * {};", n_part));
-    lines_.add(
-        fmt::format("const int count = (int)({0} - start < {1} ? {0} - start : {1});", row_length_, n_part));
+    const std::string n_part = body_.length(part_in_block(), "n_part");
+    const std::string before = fmt::format("(index)rank * {}", n_part);
+    lines_.add(fmt::format("const index start = {}{};", before, schedule_.skewed ? " + lead" : ""));
+    const std::string left =
+        fmt::format("{} - {}", walk_end_, schedule_.skewed ? before : std::string("start"));
+    lines_.add(fmt::format("const int count = (int)({0} < {1} ? {0} : {1});", left, n_part));
     source.units = source.units * ir::Dim(sharers_);
   } else {
-    lines_.add(fmt::format("const int count = (int){};", row_length_));
+    lines_.add(fmt::format("const int count = (int){};", walk_end_));
+    if (schedule_.skewed) lines_.add("const index start = lead;");
   }
-  body_.decode("u", kept_axes_);
   declare_shared(source);
   start_copies();
+}
+
+std::int64_t CudaEmitter::part_in_block() const {
+  return part_of_block(row_vectors_of(k_, inner_, vector_, schedule_.skewed).span.value(), sharers_);
 }
 
 /// One array after the other, each at a multiple of 128 bytes.
 void CudaEmitter::declare_shared(KernelSource& source) {
   constexpr std::int64_t alignment = 128;
-  const std::int64_t part = part_of_block(k_.row_length().value(), sharers_);
+  const std::int64_t part = part_in_block();
   std::int64_t at = 0;
   for (const Crossing& c : schedule_.crossings) {
     if (!is_shared(c.value)) continue;
@@ -74,7 +81,7 @@ void CudaEmitter::start_copies() {
   if (schedule_.bulk_loads.empty()) return;
   for (int v : schedule_.bulk_loads) lines_.add(fmt::format("__shared__ bulk_barrier arrived{};", v));
   lines_.open("if (t == 0) {");
-  lines_.add(fmt::format("const index i{} = {};", inner_, sharers_ > 1 ? "start" : "0"));
+  lines_.add(fmt::format("const index i{} = {};", inner_, sharers_ > 1 || schedule_.skewed ? "start" : "0"));
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
@@ -94,19 +101,23 @@ void CudaEmitter::fetch_ahead() {
   body_.decode("later", kept_axes_);
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
-    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32)count * {}u);", body_.buffer(x.buffer),
-                           body_.affine(x.address, fmt::format("v{}", v)), size_of(x.dtype)));
+    std::string place = body_.affine(x.address, fmt::format("v{}", v));
+    // The later row's vectors may begin a few elements further on.
+    if (schedule_.skewed) place = fmt::format("({0}) / {1} * {1}", place, load_access(v));
+    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32)count * {}u);", body_.buffer(x.buffer), place,
+                           size_of(x.dtype)));
   }
   lines_.close();
 }
 
 void CudaEmitter::place_shared_element() {
-  if (sharers_ > 1) lines_.add("const index e = start + f;");
-  body_.decode(sharers_ > 1 ? "e" : "f", reduced_axes_);
+  const bool starts = sharers_ > 1 || schedule_.skewed;
+  if (starts) lines_.add("const index e = start + f;");
+  body_.decode(starts ? "e" : "f", reduced_axes_);
 }
 
 void CudaEmitter::restore_shared(const Walk& w) {
-  if (!shared_rows_) return;
+  if (!shared_rows_ || at_edge_) return;
   const auto type = [&](int v) {
     return fmt::format("vec<{}, {}>", stored_type_name(value(v).dtype), vector_);
   };
@@ -123,6 +134,7 @@ void CudaEmitter::restore_shared(const Walk& w) {
 }
 
 void CudaEmitter::save_shared(const Walk& w, const std::string& at) {
+  if (at_edge_) return;
   for (int v : w.kept)
     if (is_shared(v) && !is_bulk(v))
       lines_.add(fmt::format("store_vec<{}>(s{} + f, {});", shared_access(v), v, vector_of(w, v, at)));
@@ -143,6 +155,7 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
   for (int v : w.folds) declare_fold(v, "fold");
   for (int v : w.folds)
     if (!followers(v).empty()) declare_rescaling(v);
+  load_edge(walks);
   for (int v : arriving) lines_.add(fmt::format("bulk_wait(&arrived{}, 0);", v));
   declare_divisors(w);
   const auto each = [&] {
@@ -163,6 +176,7 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     visit(w, "[c]", each);
     lines_.close();
     lines_.close();
+    visit_edge(w, each, "begin == 0");
     if (more != nullptr) print_continued(*more);
     for (int v : w.folds)
       if (has_mean(v)) merge(v, "fold", "part");
@@ -174,6 +188,7 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     visit(w, "", each);
   }
   lines_.close();
+  if (!direct && more == nullptr) visit_edge(w, each);
   exchange(w.folds);
 }
 

@@ -10,7 +10,8 @@ namespace sinter::codegen {
 /// What piece of which row or tile of columns a block has.
 void CudaEmitter::place_piece(KernelSource& source, std::int64_t pieces, const ir::Dim& tiles,
                               int multiple_of) {
-  piece_ = piece_length(k_.row_length().value(), pieces, multiple_of);
+  const ir::Dim span = row_vectors_of(k_, inner_, vector_, schedule_.skewed).span;
+  piece_ = piece_length(span.value(), pieces, multiple_of);
   const std::string n_pieces = body_.length(pieces, "n_pieces"), n_piece = body_.length(piece_, "n_piece");
   source.unit_elements = piece_;
   pieces_ = n_pieces;
@@ -22,10 +23,11 @@ void CudaEmitter::place_piece(KernelSource& source, std::int64_t pieces, const i
   } else {
     lines_.add(fmt::format("const index u = (index)blockIdx.x / {};", n_pieces));
     lines_.add(fmt::format("const index piece = (index)blockIdx.x % {};", n_pieces));
+    place_row();
   }
   lines_.add(fmt::format("const index piece_begin = piece * {};", n_piece));
   lines_.add(fmt::format("const index piece_end = piece == {} - 1 ? {} : piece_begin + {};", n_pieces,
-                         row_length_, n_piece));
+                         lanes_ > 0 ? row_length_ : walk_end_, n_piece));
   walk_begin_ = "piece_begin";
   walk_end_ = "piece_end";
 }

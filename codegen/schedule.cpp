@@ -90,6 +90,7 @@ std::string Schedule::str() const {
   for (const SharedTile& t : tiles)
     text += t.load >= 0 ? fmt::format("; v{} through a tile", t.load)
                         : fmt::format("; store {} through a tile", t.store);
+  if (skewed) text += "; skewed";
   if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings)

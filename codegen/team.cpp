@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "codegen/access.h"
 #include "codegen/staging.h"
@@ -77,13 +78,35 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
   return best;
 }
 
+std::int64_t whole_warps(std::int64_t threads) {
+  return (threads + warp_threads - 1) / warp_threads * warp_threads;
+}
+
+/// Not more threads than those, nor much fewer, such that the fewest places for vectors are left empty.
+int fewest_idle(std::int64_t vectors, int threads, const std::function<bool(int)>& fits) {
+  const auto places = [&](int n) { return (vectors + n - 1) / n * n; };
+  int best = threads;
+  for (int n = threads - warp_threads; n >= std::max(threads / 2, warp_threads) && fits(n); n -= warp_threads)
+    if (places(n) < places(best) && places(n) / n <= places(threads) / threads + 1) best = n;
+  return best;
+}
+
+/// A team that takes a row of so many vectors at once.
+Team whole_team(std::int64_t vectors, const RowVectors& by, std::int64_t threads) {
+  const std::int64_t chunks = (vectors + threads - 1) / threads;
+  return {static_cast<int>(threads), static_cast<int>(chunks), true,
+          !by.skewed && chunks * threads * by.elements == by.span.value()};
+}
+
 }  // namespace
 
 int most_register_bytes(int threads) {
   return threads > 512 ? 128 : 256;
 }
 
-Team team_for(const ir::Dim& length, int vector, int bytes, int largest, int tensors) {
+Team team_for(const RowVectors& by, int bytes, int largest, int tensors) {
+  const ir::Dim& length = by.span;
+  const int vector = by.elements;
   const Team looped{std::min(largest, 512)};
   if (!length.is_constant()) return looped;
   const std::int64_t vectors = std::max<std::int64_t>(1, (length.value() + vector - 1) / vector);
@@ -99,19 +122,21 @@ Team team_for(const ir::Dim& length, int vector, int bytes, int largest, int ten
   const std::int64_t lanes = vectors < warp_threads / 2 ? vectors : (vectors + 1) / 2;
   const std::int64_t wanted =
       within_warp
-          ? std::min<std::int64_t>(lanes, warp_threads)
+          ? std::clamp<std::int64_t>(lanes, std::min(most_edges(by) + 1, warp_threads), warp_threads)
           : std::max<std::int64_t>(chunks_of(many_chunks), std::min<std::int64_t>(chunks_of(2), least_block));
-  int threads = static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)),
-                                                         static_cast<std::uint64_t>(largest)));
-  while (!fits(threads) && threads < largest) threads *= 2;
+  const auto most = static_cast<std::int64_t>(largest);
+  int threads = static_cast<int>(std::min(
+      most, within_warp ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)))
+                        : whole_warps(wanted)));
+  while (!fits(threads) && threads < largest) threads = std::min(2 * threads, largest);
   if (!fits(threads) && threads > 512) threads = 512;
   if (!fits(threads)) return looped;
-  const std::int64_t chunks = chunks_of(threads);
-  return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length.value()};
+  return whole_team(vectors, by, within_warp ? threads : fewest_idle(vectors, threads, fits));
 }
 
-Team team_of_few(const Kernel& k, int vector) {
-  const ir::Dim length = k.row_length();
+Team team_of_few(const Kernel& k, const RowVectors& by) {
+  const ir::Dim length = by.span;
+  const int vector = by.elements;
   if (!length.is_constant()) return {};
   const std::int64_t vectors = (length.value() + vector - 1) / vector;
   const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
@@ -119,7 +144,7 @@ Team team_of_few(const Kernel& k, int vector) {
   if (chunks * vector <= many_elements || chunks > few_loads || bytes == 0 ||
       chunks * vector * bytes > few_threads_bytes)
     return {};
-  return {few_threads, static_cast<int>(chunks), true, chunks * few_threads * vector == length.value()};
+  return whole_team(vectors, by, whole_warps((vectors + chunks - 1) / chunks));
 }
 
 std::vector<Crossing> term_crossings(const Kernel& k, const std::vector<int>& joined) {
@@ -134,12 +159,13 @@ std::vector<Crossing> term_crossings(const Kernel& k, const std::vector<int>& jo
   return crossings;
 }
 
-Team team_of_terms(const Kernel& k, int vector) {
-  const ir::Dim length = k.row_length();
+Team team_of_terms(const Kernel& k, const RowVectors& by) {
+  const ir::Dim length = by.span;
+  const int vector = by.elements;
   const std::vector<int> joined = joinable(k);
   constexpr int element_bytes = 2;  // wider ones come by bulk copies, to two blocks of 1024 threads
   constexpr int most_elements = 32, most_bytes = 128;  // of a thread
-  if (!length.is_constant() || joined.empty() || loaded_bytes(k) > element_bytes) return {};
+  if (by.skewed || !length.is_constant() || joined.empty() || loaded_bytes(k) > element_bytes) return {};
   const std::int64_t vectors = (length.value() + vector - 1) / vector;
   const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
   if (chunks * vector <= many_elements || chunks * vector > most_elements || chunks > few_loads) return {};
@@ -150,7 +176,7 @@ Team team_of_terms(const Kernel& k, int vector) {
     terms = terms || is_term(k, c.value, joined);
   }
   if (!terms || chunks * vector * bytes > most_bytes) return {};
-  return {few_threads, static_cast<int>(chunks), true, chunks * few_threads * vector == length.value()};
+  return whole_team(vectors, by, whole_warps((vectors + chunks - 1) / chunks));
 }
 
 bool keeps_terms(const Schedule& s) {

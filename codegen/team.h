@@ -1,6 +1,7 @@
 // Teams of threads of a GPU that share a row: how many, and what of the row they keep in registers.
 #pragma once
 
+#include "codegen/row_vectors.h"
 #include "codegen/schedule.h"
 
 namespace sinter::codegen {
@@ -14,18 +15,18 @@ struct Team {
   bool exact = false;  // and nothing beyond it
 };
 
-/// The team for rows of that length, of which a thread takes vectors of `vector` elements of so many tensors.
+/// The team for rows of that length, of which a thread takes vectors of so many tensors.
 /// `whole` if what a thread takes, at `bytes` for an element, fits its registers.
-Team team_for(const ir::Dim& length, int vector, int bytes, int largest, int tensors = 1);
+Team team_for(const RowVectors& vectors, int bytes, int largest, int tensors = 1);
 
 /// For rows that would need more than 512 threads: those, if each has room for its part, functions of it
 /// included, in a few registers. `whole` if so.
-Team team_of_few(const Kernel& kernel, int vector);
+Team team_of_few(const Kernel& kernel, const RowVectors& vectors);
 
 /// Of rows of 16-bit elements that would need more than 512 threads, where a sum is folded along with a
 /// maximum and its terms are needed again, as in softmax: those threads, each of which keeps its terms as
 /// they are under its own maximum. `whole` if so; term_crossings says what they keep.
-Team team_of_terms(const Kernel& kernel, int vector);
+Team team_of_terms(const Kernel& kernel, const RowVectors& vectors);
 std::vector<Crossing> term_crossings(const Kernel& kernel, const std::vector<int>& joined);
 
 /// Whether a schedule keeps terms so.

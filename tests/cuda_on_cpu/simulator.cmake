@@ -52,6 +52,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/long_rows_test.cpp
   program/many_test.cpp
   program/narrow_formulas_test.cpp
+  program/odd_rows_test.cpp
   program/odd_views_test.cpp
   program/ops_test.cpp
   program/products_test.cpp

@@ -1,0 +1,136 @@
+#include "codegen/row_vectors.h"
+
+#include <algorithm>
+
+#include "codegen/access.h"
+
+namespace sinter::codegen {
+namespace {
+
+using Kind = KernelValue::Kind;
+
+constexpr int least_vectors = 16;  // of a row: in a shorter one too much would go one by one
+constexpr int access_bytes = 16;
+
+/// A load or a store of rows, whose neighbouring elements are neighbours in memory.
+struct Access {
+  int buffer;
+  Affine address;
+  bool stores = false;
+  bool leads = false;  // vectors may begin where its do
+};
+
+std::vector<Access> accesses(const Kernel& k, int inner) {
+  constexpr int narrow = 8;  // bytes
+  const std::vector<bool> varies = k.varies_along({inner});
+  std::vector<Access> all;
+  for (const KernelStore& s : k.stores)
+    if (is_dense_along(k, s.address, inner)) all.push_back({s.buffer, s.address, true, true});
+  for (std::size_t v = 0; v < k.values.size(); ++v) {
+    const KernelValue& x = k.values[v];
+    const int number = static_cast<int>(v);
+    if (x.kind != Kind::load || load_elements(k, number, inner, varies, 1, narrow) == 0) continue;
+    const bool leads = is_dense_along(k, x.address, inner) && x.guard < 0 && !is_same_for_rows(k, number);
+    all.push_back({x.buffer, x.address, false, leads});
+  }
+  return all;
+}
+
+Affine without(const Affine& address, int axis) {
+  Affine rest = address;
+  std::erase_if(rest.terms, [&](const Term& t) { return t.atom == axis; });
+  return rest;
+}
+
+int size_in(const Kernel& k, int buffer) {
+  return size_of(k.buffers[static_cast<std::size_t>(buffer)].dtype);
+}
+
+/// Elements of one wide access.
+int most_elements(const Kernel& k, int buffer, const RowVectors& by) {
+  return std::min(by.elements, access_bytes / size_in(k, buffer));
+}
+
+/// For one element.
+double accesses_per_element(const Kernel& k, int inner, const std::vector<Access>& all,
+                            const RowVectors& by) {
+  double sum = 0;
+  for (const Access& a : all)
+    sum += !a.stores && is_shifted(k, a.buffer, a.address, inner, by)
+               ? 2.0 / most_elements(k, a.buffer, by)
+               : 1.0 / access_elements(k, a.buffer, a.address, inner, by.elements, access_bytes, by.start);
+  return sum;
+}
+
+/// A row's elements are all that is folded, one after the other.
+bool may_be_skewed(const Kernel& k, int inner) {
+  return std::ranges::count(k.axes, true, &KernelAxis::reduced) == 1 && k.row_length().is_constant() &&
+         k.axes[static_cast<std::size_t>(inner)].reduced && !k.fixed_fold_order && !k.folds_across() &&
+         k.segment_axis() < 0;
+}
+
+/// The vectors of one access.
+RowVectors along_with(const Kernel& k, int inner, const std::vector<Access>& all, int elements,
+                      const Access& leader) {
+  RowVectors by{elements, true, without(leader.address, inner), 0, {}};
+  const bool shifts = std::ranges::any_of(
+      all, [&](const Access& a) { return !a.stores && is_shifted(k, a.buffer, a.address, inner, by); });
+  if (shifts) by.after = elements;
+  by.span = (k.row_length().value() - by.after) / elements * elements;
+  return by;
+}
+
+/// Those of the access whose vectors suit all of them best; of a store, if it is the same.
+RowVectors best_of(const Kernel& k, int inner, const std::vector<Access>& all, int elements) {
+  RowVectors best;
+  double least = static_cast<double>(all.size() + 1);
+  for (const Access& a : all) {
+    if (!a.leads) continue;
+    RowVectors by = along_with(k, inner, all, elements, a);
+    const double n = accesses_per_element(k, inner, all, by);
+    if (n >= least) continue;
+    least = n;
+    best = std::move(by);
+  }
+  return best;
+}
+
+int widest_vector(const Kernel& k, const std::vector<Access>& all) {
+  int narrowest = access_bytes;
+  for (const Access& a : all)
+    if (a.leads) narrowest = std::min(narrowest, size_in(k, a.buffer));
+  return access_bytes / narrowest;
+}
+
+}  // namespace
+
+bool is_shifted(const Kernel& k, int buffer, const Affine& address, int inner, const RowVectors& by) {
+  constexpr int most_elements_of_two = 8;  // with more a row has more edges than a warp has lanes
+  return by.skewed && by.elements <= most_elements_of_two &&
+         k.buffers[static_cast<std::size_t>(buffer)].alignment % access_bytes == 0 &&
+         access_elements(k, buffer, address, inner, by.elements, access_bytes, by.start) <
+             most_elements(k, buffer, by);
+}
+
+RowVectors row_vectors(const Kernel& k, int inner, int bytes) {
+  const RowVectors own = row_vectors_of(k, inner, vector_elements(k, inner, bytes), false);
+  if (!may_be_skewed(k, inner)) return own;
+  const std::vector<Access> all = accesses(k, inner);
+  const int elements = widest_vector(k, all);
+  if (elements == 1 || k.row_length().value() < std::int64_t{least_vectors} * elements) return own;
+  RowVectors best = best_of(k, inner, all, elements);
+  const bool fewer =
+      best.skewed && accesses_per_element(k, inner, all, best) < accesses_per_element(k, inner, all, own);
+  return fewer ? best : own;
+}
+
+RowVectors row_vectors_of(const Kernel& k, int inner, int elements, bool skewed) {
+  if (skewed) return best_of(k, inner, accesses(k, inner), elements);
+  return {elements, false, {}, 0, k.row_length()};
+}
+
+int most_edges(const RowVectors& by) {
+  return by.skewed ? 2 * (by.elements - 1) + by.after : 0;
+}
+
+}  // namespace sinter::codegen

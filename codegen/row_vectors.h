@@ -1,0 +1,32 @@
+// The vectors in which rows are read and written. Where every row begins at a multiple of them they are the
+// row's; where rows begin anywhere in memory, as those of 50257 elements do, they are the tensor's: those
+// that lie in a row as a whole. The few elements before the first of them and after the last go one by one.
+#pragma once
+
+#include "codegen/kernel.h"
+
+namespace sinter::codegen {
+
+struct RowVectors {
+  int elements = 1;  // of one
+  bool skewed = false;
+  Affine start;   // skewed: where in memory a row begins
+  int after = 0;  // skewed: so many elements of a row follow its last vector, at least
+  ir::Dim span;   // of a row's elements, those in vectors, at most
+};
+
+/// Whether a load whose accesses begin at other places than the rows' vectors is made of two of them, which
+/// together have the elements of a vector. The second may reach beyond that by less than a vector.
+bool is_shifted(const Kernel& kernel, int buffer, const Affine& address, int inner,
+                const RowVectors& vectors);
+
+/// Those with the fewest accesses of up to `bytes` bytes for an element of the rows that lie along `inner`.
+RowVectors row_vectors(const Kernel& kernel, int inner, int bytes);
+
+/// Those of a schedule that has been chosen.
+RowVectors row_vectors_of(const Kernel& kernel, int inner, int elements, bool skewed);
+
+/// Elements of a row that are in no vector, at most.
+int most_edges(const RowVectors& vectors);
+
+}  // namespace sinter::codegen
