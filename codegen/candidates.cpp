@@ -176,7 +176,7 @@ class Varied {
   void shared_by(Level level, int blocks) {
     constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
     constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
-    const std::int64_t length = vectors_.span.value();
+    const std::int64_t length = places_in_lines(vectors_);
     std::int64_t bytes = 0;
     for (const Crossing& c : chosen_.crossings)
       bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
@@ -185,7 +185,7 @@ class Varied {
     if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||
         length / blocks < least_part || chosen_.joined != joinable(k_, !cluster) ||
         part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block ||
-        part_of_block(length, blocks) * (blocks - 1) >= length - chosen_.vector)
+        part_of_block(length, blocks) * (blocks - 1) >= vectors_.span.value() - chosen_.vector)
       return;
     Schedule s = chosen_;
     Factor& now = row_axis(s).front();

@@ -16,8 +16,9 @@ namespace {
 constexpr int largest_registers_team = 512, most_register_elements = 32;
 constexpr std::int64_t most_block_elements = 32768;  // of one block, if a cluster can share them
 constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
-constexpr int comfortable_bytes = 72 << 10;          // three blocks to a multiprocessor
-constexpr int bytes_of_system = 1 << 10;  // shared memory that every block takes beside what it asks for
+constexpr int portable_cluster = 8;
+constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
+constexpr int bytes_of_system = 1 << 10;     // shared memory that every block takes beside what it asks for
 
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
 std::int64_t exchanged_bytes(const Kernel& k) {
@@ -40,27 +41,23 @@ std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings)
 /// many tensors, and bytes of each element.
 struct Direct {
   int tensors = 0, bytes = 0;
+  bool shifted = false;  // some by two accesses each
 };
 
-Direct loaded_directly(const Kernel& k, const Schedule& s) {
+Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vectors) {
+  const int inner = k.innermost(true);
   const std::vector<bool> in_row = k.varies_in_row();
   Direct direct;
-  for (std::size_t v = 0; v < k.values.size(); ++v)
-    if (k.values[v].kind == KernelValue::Kind::load && in_row[v] &&
-        std::ranges::find(s.bulk_loads, static_cast<int>(v)) == s.bulk_loads.end())
-      direct = {direct.tensors + 1, direct.bytes + size_of(k.values[v].dtype)};
+  for (std::size_t v = 0; v < k.values.size(); ++v) {
+    const KernelValue& x = k.values[v];
+    if (x.kind != KernelValue::Kind::load || !in_row[v] ||
+        std::ranges::find(s.bulk_loads, static_cast<int>(v)) != s.bulk_loads.end())
+      continue;
+    const bool shifted = x.address.factor(inner).is(1) && is_shifted(k, x.buffer, x.address, inner, vectors);
+    direct = {direct.tensors + 1, direct.bytes + size_of(x.dtype) * (shifted ? 2 : 1),
+              direct.shifted || shifted};
+  }
   return direct;
-}
-
-/// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
-/// rescale sums after them.
-int chunks_for(const Schedule& s, int direct_bytes, int blocks) {
-  if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
-  const int elements = blocks == 1 && s.least_blocks > 1 ? 8 : 16;
-  const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
-  constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
-  if (blocks == 1 || direct_bytes == 0) return chunks;
-  return std::clamp(most_bytes / (direct_bytes * s.vector), 1, chunks);
 }
 
 /// How a row is shared: by the blocks of a cluster, or by blocks that take its pieces as they start.
@@ -68,6 +65,19 @@ struct Sharing {
   int cluster = 1, pieces = 1;
   int blocks() const { return cluster * pieces; }
 };
+
+/// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
+/// rescale sums after them.
+int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) {
+  const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
+  if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
+  if (direct.shifted && sharing.cluster > 1) return std::max(1, 8 / s.vector);
+  const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
+  const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
+  constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
+  if (blocks == 1 || direct_bytes == 0) return chunks;
+  return std::clamp(most_bytes / (direct_bytes * s.vector), 1, chunks);
+}
 
 /// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
 int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step) {
@@ -85,21 +95,31 @@ int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, st
   return static_cast<int>(least);
 }
 
+/// How many loads of a row's elements there are of what is not kept.
+int other_loads(const Kernel& k, const std::vector<Crossing>& crossings) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  int others = 0;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    others += k.values[v].kind == KernelValue::Kind::load && in_row[v] &&
+              std::ranges::find(crossings, static_cast<int>(v), &Crossing::value) == crossings.end();
+  return others;
+}
+
+/// Whether copies bring all that is kept.
+bool is_copied(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
+               const RowVectors& vectors) {
+  return device.bulk_copies && std::ranges::all_of(crossings, [&](const Crossing& c) {
+           return copies_in_bulk(k, c.value, k.innermost(true), vectors);
+         });
+}
+
 /// Whether blocks that tell each other by messages are faster than a cluster of 8. An exchange takes longer,
 /// but it is one where the cluster may need two; and where threads load nothing but what copies have brought,
 /// nothing else is late.
 bool messages_do(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
                  const RowVectors& vectors) {
-  const int inner = k.innermost(true);
-  const std::vector<bool> in_row = k.varies_in_row();
-  bool others = false;
-  for (std::size_t v = 0; v < k.values.size(); ++v)
-    if (k.values[v].kind == KernelValue::Kind::load && in_row[v])
-      others =
-          others || std::ranges::find(crossings, static_cast<int>(v), &Crossing::value) == crossings.end();
-  return device.bulk_copies && (!others || joinable(k, true).size() > joinable(k).size()) &&
-         std::ranges::all_of(crossings,
-                             [&](const Crossing& c) { return copies_in_bulk(k, c.value, inner, vectors); });
+  return is_copied(k, device, crossings, vectors) &&
+         (other_loads(k, crossings) == 0 || joinable(k, true).size() > joinable(k).size());
 }
 
 /// Nothing where a row has no room, or is better read again. A few rows are spread over more blocks.
@@ -107,7 +127,7 @@ std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& dev
                                    const std::vector<Crossing>& crossings, std::int64_t room,
                                    const RowVectors& vectors) {
   const std::int64_t bytes = kept_bytes(k, crossings);
-  const std::int64_t length = vectors.span.value();
+  const std::int64_t length = places_in_lines(vectors);
   const ir::Dim rows = k.rows();
   const auto part_bytes = [&](int blocks) { return part_of_block(length, blocks) * bytes; };
   const auto spread = [&](int blocks, int most) {
@@ -117,8 +137,15 @@ std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& dev
     return blocks;
   };
   int cluster = 1;
-  if (length > most_block_elements || part_bytes(1) > room)
-    while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes) cluster *= 2;
+  // One block to a multiprocessor is worth it only if it has more to do than what copies bring.
+  const int others = other_loads(k, crossings);
+  const bool two_fit = part_bytes(1) <= room / 2 - bytes_of_system;
+  const bool one_does = is_copied(k, device, crossings, vectors) && (two_fit ? others < 2 : others == 0)
+                            ? two_fit
+                            : length <= most_block_elements && part_bytes(1) <= room;
+  if (!one_does)
+    while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
+      cluster += cluster < portable_cluster ? 1 : cluster;
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
   constexpr std::int64_t least_bytes = 384 << 10;
@@ -141,15 +168,21 @@ struct Company {
   int threads = 1024, blocks = 1;
 };
 
-Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t most_blocks) {
-  constexpr std::int64_t enough_bytes = 128 << 10, processor_threads = 2048, least_threads = 128;
+Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t most_blocks,
+                    const Direct& direct) {
+  constexpr std::int64_t enough_bytes = 128 << 10, least_threads = 128;
+  const std::int64_t processor_threads = direct.shifted ? 1536 : 2048;  // the fewer, the more registers
   const std::int64_t blocks =
       std::clamp<std::int64_t>((enough_bytes + row_bytes - 1) / row_bytes, 2,
                                std::min(most_blocks, processor_threads / least_threads));
   const std::int64_t most = processor_threads / blocks / warp_threads * warp_threads;
   const std::int64_t steps = (vectors + most - 1) / most;
   const std::int64_t warps = ((vectors + steps - 1) / steps + warp_threads - 1) / warp_threads;
-  return {static_cast<int>(warps * warp_threads), static_cast<int>(blocks)};
+  if (!direct.shifted) return {static_cast<int>(warps * warp_threads), static_cast<int>(blocks)};
+  constexpr std::int64_t steps_at_most = 4, most_warps = 16;
+  const std::int64_t more = std::clamp((vectors / steps_at_most + warp_threads - 1) / warp_threads, warps,
+                                       std::max(warps, most_warps));
+  return {static_cast<int>(more * warp_threads), static_cast<int>(processor_threads / (more * warp_threads))};
 }
 
 /// Those that fit the registers of a few threads only if `also_short`.
@@ -169,11 +202,15 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     vectors = row_vectors_of(k, inner, vector_elements(k, inner, device.vector_bytes), false);
   s.vector = vectors.elements;
   s.skewed = vectors.skewed;
-  const std::int64_t length = vectors.span.value();
+  const std::int64_t length = places_in_lines(vectors);
   const Team held = team_for(vectors, register_bytes(k), 2 * largest_registers_team);
   const bool fits = held.whole && held.threads <= largest_registers_team &&
                     held.chunks * s.vector <= most_register_elements;
-  if (!also_short && (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
+  // Loads of two accesses each need registers that a row in shared memory leaves free.
+  constexpr int most_shifting = 224;
+  const bool shifting = device.bulk_copies && vectors.after > 0 && held.threads > most_shifting;
+  if (!also_short && !shifting &&
+      (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }
@@ -203,7 +240,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     s.crossings = crossings;
   }
   const std::int64_t part = part_of_block(length, blocks);
-  if (s.skewed && length - s.vector <= (blocks - 1) * part)  // some rows have a vector less
+  if (s.skewed && vectors.span.value() - s.vector <= (blocks - 1) * part)  // some rows have a vector less
     return shared_rows(k, device, why, also_short, false);
   const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
       std::max<std::int64_t>(
@@ -214,13 +251,17 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   // A block that is alone on its multiprocessor has as many threads as there can be; what comes next is
   // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
-  const Direct direct = loaded_directly(k, s);
+  const Direct direct = loaded_directly(k, s, vectors);
   const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() && direct.tensors < 2;
-  const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(
-      part / (std::int64_t{4} * s.vector), std::int64_t{4} * warp_threads, largest_registers_team));
-  s.block_threads = at_once == 1 ? device.block_threads : static_cast<int>(std::bit_ceil(wanted));
+  const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
+  const auto wanted = std::clamp<std::int64_t>(part / (std::int64_t{vectors_of_thread} * s.vector),
+                                               std::int64_t{4} * warp_threads, largest_registers_team);
+  s.block_threads = at_once == 1 ? device.block_threads
+                    : blocks == 1 && direct.shifted
+                        ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
+                        : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
   if (at_once > 1 && copied) {
-    const Company company = company_for(part * bytes, length / s.vector, at_once);
+    const Company company = company_for(part * bytes, length / s.vector, at_once, direct);
     s.block_threads = std::min(company.threads, device.block_threads);
     s.least_blocks = company.blocks;
   }
@@ -233,7 +274,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   constexpr int enough_registers = 40;  // of a thread
   if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
     s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct.bytes, blocks);
+  const int chunks = chunks_for(s, direct, *sharing);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});

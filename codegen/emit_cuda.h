@@ -156,6 +156,7 @@ class CudaEmitter {
   void butterfly_alone(int v, int from);
   void exchange(const std::vector<int>& folds);
   void exchange_rows(const std::vector<int>& folds);
+  void take_places(const std::vector<int>& folds, std::string_view arrays, int count);
   void gather_warps(const std::vector<int>& folds);
   void exchange_cluster(const std::vector<int>& folds);
 

@@ -15,6 +15,11 @@
 namespace sinter::codegen {
 namespace {
 constexpr int warp = warp_threads;
+
+/// As many as a butterfly folds.
+int places_for(int count) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)));
+}
 }  // namespace
 
 DType CudaEmitter::folded(int v) const {
@@ -173,7 +178,7 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   } else {
     fold_lanes(std::min(team_, warp));
     if (warps > 1) gather_warps(folds);
-    fold_lanes(static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps))));
+    fold_lanes(places_for(warps));
   }
   if (cluster_ > 1)
     exchange_cluster(folds);
@@ -184,7 +189,6 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
 /// A lane of each warp gets what one of the warps has.
 void CudaEmitter::gather_warps(const std::vector<int>& folds) {
   const int warps = team_ / warp;
-  const int places = static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps)));
   const std::vector<FoldPart> all = parts(folds);
   for (const FoldPart& p : all)
     lines_.add(fmt::format("__shared__ {} shared{}[{}];", p.stored, p.name, warps));
@@ -192,13 +196,18 @@ void CudaEmitter::gather_warps(const std::vector<int>& folds) {
   for (const FoldPart& p : all) lines_.add(fmt::format("shared{0}[t / {1}] = fold{0};", p.name, warp));
   lines_.close();
   lines_.add("sync_block();");
-  if (places > warps)
-    lines_.add(fmt::format("const bool has_warp{} = t % {} < {};", folds[0], places, warps));
-  for (const FoldPart& p : all) {
-    const std::string stored = from_stored(p, fmt::format("shared{}[t % {}]", p.name, places));
-    lines_.add(places == warps
-                   ? fmt::format("fold{} = {};", p.name, stored)
-                   : fmt::format("fold{} = has_warp{} ? {} : {};", p.name, folds[0], stored, p.identity));
+  take_places(folds, "shared", warps);
+}
+
+/// Every lane takes what the arrays of that name have in one of `count` places; nothing where there are fewer
+/// than a butterfly folds.
+void CudaEmitter::take_places(const std::vector<int>& folds, std::string_view arrays, int count) {
+  const int places = places_for(count);
+  for (const FoldPart& p : parts(folds)) {
+    const std::string stored = from_stored(p, fmt::format("{}{}[t % {}]", arrays, p.name, places));
+    lines_.add(places == count ? fmt::format("fold{} = {};", p.name, stored)
+                               : fmt::format("fold{} = t % {} < {} ? {} : {};", p.name, places, count, stored,
+                                             p.identity));
   }
 }
 
@@ -215,10 +224,8 @@ void CudaEmitter::exchange_cluster(const std::vector<int>& folds) {
   lines_.close();
   lines_.add("cluster_arrive();");
   lines_.add("cluster_wait();");
-  for (const FoldPart& p : all)
-    lines_.add(fmt::format("fold{} = {};", p.name,
-                           from_stored(p, fmt::format("blocks{}[t % {}]", p.name, cluster_))));
-  for (int v : folds) butterfly(v, cluster_ / 2);
+  take_places(folds, "blocks", cluster_);
+  for (int v : folds) butterfly(v, places_for(cluster_) / 2);
 }
 
 }  // namespace sinter::codegen

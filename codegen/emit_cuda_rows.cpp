@@ -170,7 +170,7 @@ void CudaEmitter::open_chunk() {
   if (shared_rows_) {
     lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_,
                            vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
-    lines_.open("if (f < count) {");
+    lines_.open(schedule_.skewed ? "if (f >= skip && f < count) {" : "if (f < count) {");
     place_shared_element();
     return;
   }

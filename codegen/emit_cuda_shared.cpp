@@ -40,24 +40,26 @@ void CudaEmitter::place_block(KernelSource& source, const Staging& staging) {
   }
   lines_.add("const int t = (int)threadIdx.x;");
   place_row();
+  const std::string end = schedule_.skewed ? "pad + full" : row_length_;
+  const std::string before_start = schedule_.skewed ? " + lead - pad" : "";
   if (sharers_ > 1) {
     const std::string n_part = body_.length(part_in_block(), "n_part");
-    const std::string before = fmt::format("(index)rank * {}", n_part);
-    lines_.add(fmt::format("const index start = {}{};", before, schedule_.skewed ? " + lead" : ""));
-    const std::string left =
-        fmt::format("{} - {}", walk_end_, schedule_.skewed ? before : std::string("start"));
-    lines_.add(fmt::format("const int count = (int)({0} < {1} ? {0} : {1});", left, n_part));
+    lines_.add(fmt::format("const index before = (index)rank * {};", n_part));
+    lines_.add(fmt::format("const int count = (int)({0} - before < {1} ? {0} - before : {1});", end, n_part));
+    lines_.add(fmt::format("const index start = before{};", before_start));
     source.units = source.units * ir::Dim(sharers_);
   } else {
-    lines_.add(fmt::format("const int count = (int){};", walk_end_));
-    if (schedule_.skewed) lines_.add("const index start = lead;");
+    lines_.add(fmt::format("const int count = (int)({});", end));
+    if (schedule_.skewed) lines_.add("const index start = lead - pad;");
   }
+  if (schedule_.skewed)
+    lines_.add(fmt::format("const int skip = {};", sharers_ > 1 ? "rank == 0 ? pad : 0" : "pad"));
   declare_shared(source);
   start_copies();
 }
 
 std::int64_t CudaEmitter::part_in_block() const {
-  return part_of_block(row_vectors_of(k_, inner_, vector_, schedule_.skewed).span.value(), sharers_);
+  return part_of_block(schedule_.skewed ? places_in_lines(by_) : k_.row_length().value(), sharers_);
 }
 
 /// One array after the other, each at a multiple of 128 bytes.
@@ -81,13 +83,16 @@ void CudaEmitter::start_copies() {
   if (schedule_.bulk_loads.empty()) return;
   for (int v : schedule_.bulk_loads) lines_.add(fmt::format("__shared__ bulk_barrier arrived{};", v));
   lines_.open("if (t == 0) {");
-  lines_.add(fmt::format("const index i{} = {};", inner_, sharers_ > 1 || schedule_.skewed ? "start" : "0"));
+  const std::string skip = schedule_.skewed ? " + skip" : "",
+                    copied = schedule_.skewed ? "(count - skip)" : "count";
+  lines_.add(
+      fmt::format("const index i{} = {}{};", inner_, sharers_ > 1 || schedule_.skewed ? "start" : "0", skip));
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
-    lines_.add(fmt::format("bulk_load(s{0}, {1} + {2}, (uint32)count * {3}u, &arrived{0});", v,
+    lines_.add(fmt::format("bulk_load(s{0}{4}, {1} + {2}, (uint32){5} * {3}u, &arrived{0});", v,
                            body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
-                           size_of(x.dtype)));
+                           size_of(x.dtype), skip, copied));
   }
   fetch_ahead();
   lines_.close();
@@ -104,8 +109,8 @@ void CudaEmitter::fetch_ahead() {
     std::string place = body_.affine(x.address, fmt::format("v{}", v));
     // The later row's vectors may begin a few elements further on.
     if (schedule_.skewed) place = fmt::format("({0}) / {1} * {1}", place, load_access(v));
-    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32)count * {}u);", body_.buffer(x.buffer), place,
-                           size_of(x.dtype)));
+    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32){} * {}u);", body_.buffer(x.buffer), place,
+                           schedule_.skewed ? "(count - skip)" : "count", size_of(x.dtype)));
   }
   lines_.close();
 }
@@ -182,8 +187,10 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
       if (has_mean(v)) merge(v, "fold", "part");
   } else {
     lines_.add("#pragma unroll 1");
-    lines_.open(fmt::format("for (int f = t{}; f < count; f += {}) {{",
-                            vector_ > 1 ? fmt::format(" * {}", vector_) : "", team_ * vector_));
+    const std::string own = vector_ > 1 ? fmt::format("t * {}", vector_) : "t";
+    const std::string first =
+        schedule_.skewed ? fmt::format("{0} < skip ? {0} + {1} : {0}", own, team_ * vector_) : own;
+    lines_.open(fmt::format("for (int f = {}; f < count; f += {}) {{", first, team_ * vector_));
     place_shared_element();
     visit(w, "", each);
   }

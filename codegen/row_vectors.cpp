@@ -133,4 +133,8 @@ int most_edges(const RowVectors& by) {
   return by.skewed ? 2 * (by.elements - 1) + by.after : 0;
 }
 
+std::int64_t places_in_lines(const RowVectors& by) {
+  return by.span.value() + (by.skewed ? (vectors_of_line - 1) * by.elements : 0);
+}
+
 }  // namespace sinter::codegen

@@ -29,4 +29,11 @@ RowVectors row_vectors_of(const Kernel& kernel, int inner, int elements, bool sk
 /// Elements of a row that are in no vector, at most.
 int most_edges(const RowVectors& vectors);
 
+/// Vectors to a line of memory. A row's first may be any of one; where rows lie in shared memory, they lie in
+/// lines as in global memory, so that warps move whole ones.
+constexpr int vectors_of_line = 8;
+
+/// Places for elements that a row takes then.
+std::int64_t places_in_lines(const RowVectors& vectors);
+
 }  // namespace sinter::codegen

@@ -261,11 +261,15 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   CHECK(
       scheduled(h100, "%x: bf16[M, 16384])", softmax)
           .starts_with("shared rows: i0: grid; i1: loop, loop 1, warp 16, lane 32, vector 8; v0 in shared"));
-  // One block to a multiprocessor, with all threads, which fetches a later row meanwhile.
+  // One block to a multiprocessor, with all threads, which fetches a later row meanwhile, if it has more to
+  // do than what copies bring; two do without a cluster; else there may be any number of blocks to a row.
   CHECK(
-      rows("f32[65536, 32768]") ==
-      "shared rows: i0: grid; i1: loop, loop 1, warp 32, lane 32, vector 4; v0 in shared memory; v0 by bulk "
+      scaled_rows("f32[65536, 32768]", "f32[32768]") ==
+      "shared rows: i0: grid; i1: loop, loop 4, warp 32, lane 32, vector 4; v0 in shared memory; v0 by bulk "
       "copy; 33 rows ahead brought nearer");
+  CHECK(rows("f32[65536, 32768]").find("i1: cluster 2, loop") != std::string::npos);
+  CHECK(rows("bf16[M, 50264]").find("i1: loop, loop 1, warp 32") != std::string::npos);
+  CHECK(rows("f32[8192, 80000]").find("i1: cluster 5, loop") != std::string::npos);
   CHECK(
       rows("bf16[4096, 131072]") ==
       "shared rows: i0: grid; i1: cluster 4, loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; "
