@@ -8,59 +8,97 @@
 namespace sinter::codegen {
 namespace {
 
-/// The part of a kernel: only what it needs, its axis counted from where the part begins.
-Kernel part_of(const Kernel& k, const AxisPart& part) {
-  const InParts in = in_parts(k, {&part, 1});
-  Kernel result;
-  result.name = k.name;
-  result.axes = k.axes;
-  result.atoms = k.atoms;
-  result.facts = k.facts;
-  result.fixed_fold_order = k.fixed_fold_order;
-  result.written_run = k.written_run;
-  const ir::Dim extent(part.end - part.begin);
-  result.axes[static_cast<std::size_t>(part.axis)].extent = extent;
-  result.atoms[part.axis].extent = extent;
-  std::vector<int> number(k.values.size(), -1), buffer(k.buffers.size(), -1);
-  for (std::size_t i = 0; i < in.needed.size(); ++i)
-    number[static_cast<std::size_t>(in.needed[i])] = static_cast<int>(i);
-  const auto of = [&](int value) {
-    return number[static_cast<std::size_t>(in.stands_for[static_cast<std::size_t>(value)])];
-  };
-  const auto moved = [&](Affine a) {
-    a.constant = a.constant + a.factor(part.axis) * ir::Dim(part.begin);
-    return a;
-  };
-  const auto take_buffer = [&](int& b) {
-    int& taken = buffer[static_cast<std::size_t>(b)];
-    if (taken < 0) {
-      taken = static_cast<int>(result.buffers.size());
-      result.buffers.push_back(k.buffers[static_cast<std::size_t>(b)]);
+/// A kernel of parts of another: only what they need, the axis counted from where a part begins. Several
+/// parts are one index long each, and are all computed at every point.
+class OfParts {
+ public:
+  OfParts(const Kernel& k, int axis) : k_(k), axis_(axis), varies_(k.varies_along({axis})) {
+    result_.name = k.name;
+    result_.axes = k.axes;
+    result_.atoms = k.atoms;
+    result_.facts = k.facts;
+    result_.fixed_fold_order = k.fixed_fold_order;
+    result_.written_run = k.written_run;
+    buffer_.assign(k.buffers.size(), -1);
+    shared_.assign(k.values.size(), -1);
+  }
+
+  void add(const AxisPart& part) {
+    const InParts in = in_parts(k_, {&part, 1});
+    std::vector<int> number = shared_;
+    const auto of = [&](int value) {
+      return number[static_cast<std::size_t>(in.stands_for[static_cast<std::size_t>(value)])];
+    };
+    const auto moved = [&](Affine a) {
+      a.constant = a.constant + a.factor(axis_) * ir::Dim(part.begin);
+      return a;
+    };
+    const ir::Dim extent(part.end - part.begin);
+    result_.axes[static_cast<std::size_t>(axis_)].extent = extent;
+    result_.atoms[axis_].extent = extent;
+    for (int value : in.needed) {
+      const auto at = static_cast<std::size_t>(value);
+      if (number[at] >= 0) continue;
+      KernelValue v = k_.values[at];
+      v.address = moved(v.address);
+      v.range.index = moved(v.range.index);
+      for (int& o : v.operands) o = of(o);
+      if (v.guard >= 0) v.guard = in.holds[static_cast<std::size_t>(v.guard)] ? -1 : of(v.guard);
+      if (v.buffer >= 0) v.buffer = buffer(v.buffer);
+      number[at] = static_cast<int>(result_.values.size());
+      if (!varies_[at]) shared_[at] = number[at];
+      result_.values.push_back(std::move(v));
     }
-    b = taken;
-  };
-  for (int i = 0; i < result.atoms.size(); ++i) {
-    Atom& atom = result.atoms[i];
-    atom.index = moved(atom.index);
-    if (atom.kind == Atom::Kind::value) atom.number = of(atom.number);  // -1 where no one asks any more
+    for (KernelStore s : k_.stores) {
+      s.value = of(s.value);
+      s.address = moved(s.address);
+      s.buffer = buffer(s.buffer);
+      s.in_part = true;
+      result_.stores.push_back(std::move(s));
+    }
+    for (int i = 0; i < result_.atoms.size(); ++i) {
+      Atom& atom = result_.atoms[i];
+      atom.index = moved(atom.index);
+      if (atom.kind == Atom::Kind::value) atom.number = of(atom.number);  // -1 where no one asks any more
+    }
   }
-  for (int value : in.needed) {
-    KernelValue v = k.values[static_cast<std::size_t>(value)];
-    v.address = moved(v.address);
-    v.range.index = moved(v.range.index);
-    for (int& o : v.operands) o = of(o);
-    if (v.guard >= 0) v.guard = in.holds[static_cast<std::size_t>(v.guard)] ? -1 : of(v.guard);
-    if (v.buffer >= 0) take_buffer(v.buffer);
-    result.values.push_back(std::move(v));
+
+  Kernel take() { return collapse(std::move(result_)); }
+
+ private:
+  int buffer(int of_kernel) {
+    int& taken = buffer_[static_cast<std::size_t>(of_kernel)];
+    if (taken < 0) {
+      taken = static_cast<int>(result_.buffers.size());
+      result_.buffers.push_back(k_.buffers[static_cast<std::size_t>(of_kernel)]);
+    }
+    return taken;
   }
-  for (KernelStore s : k.stores) {
-    s.value = of(s.value);
-    s.address = moved(s.address);
-    take_buffer(s.buffer);
-    s.in_part = true;
-    result.stores.push_back(std::move(s));
+
+  const Kernel& k_;
+  const int axis_;
+  const std::vector<bool> varies_;  // per value: along the axis
+  Kernel result_;
+  std::vector<int> buffer_, shared_;  // numbers in the result, of all parts; -1: not there
+};
+
+/// Whether the kernel can compute several indices of an axis at every point: what it reads at an index it
+/// reads at no other, and no place in its tensors is worked out of the axis.
+bool has_separate_indices(const Kernel& k, int axis, const AxisPart& all) {
+  for (int i = static_cast<int>(k.axes.size()); i < k.atoms.size(); ++i)
+    if (k.atoms[i].kind == Atom::Kind::value || !k.atoms[i].index.factor(axis).is(0)) return false;
+  std::vector<bool> read(k.values.size(), false);
+  for (std::int64_t i = all.begin; i < all.end; ++i) {
+    const AxisPart part{axis, i, i + 1};
+    for (int value : in_parts(k, {&part, 1}).needed) {
+      const auto at = static_cast<std::size_t>(value);
+      if (k.values[at].kind == KernelValue::Kind::load && !k.values[at].address.factor(axis).is(0) &&
+          read[at])
+        return false;
+      read[at] = true;
+    }
   }
-  return collapse(std::move(result));
+  return true;
 }
 
 /// Bytes that lie without gaps in each result where one index of the axis is written.
@@ -73,9 +111,12 @@ std::int64_t bytes_of_index(const Kernel& k, int axis) {
 
 /// Where kernels along an axis end.
 struct Division {
+  bool leaves_whole() const { return ends.empty() || (ends.size() == 1 && !by_index[0]); }
+
   int axis = -1;
   int parts = 1;  // that differ in what is read
   std::vector<std::int64_t> ends;
+  std::vector<bool> by_index;  // per kernel: it computes all its indices at every point
 };
 
 /// What a kernel's text may have.
@@ -93,7 +134,7 @@ bool is_small(const Kernel& k, const AxisPart& part) {
 Division division_of(const Kernel& k, Backend backend) {
   const bool gpu = backend == Backend::cuda;
   const std::int64_t long_run = gpu ? 128 : 1024;  // bytes that are worth a kernel
-  constexpr int most = 8;
+  constexpr int few = 8, more = 16;                // parts; more where each is an index
   Division division;
   if (k.has_reduction() || k.stores.empty()) return division;
   std::vector<int> all(k.values.size());
@@ -115,11 +156,17 @@ Division division_of(const Kernel& k, Backend backend) {
     const bool is_last = i + 1 == borders.size();
     const bool is_long = (borders[i] - previous) * bytes >= long_run;
     const bool next_is_long = !is_last && (borders[i + 1] - borders[i]) * bytes >= long_run;
+    const auto by_index = [&](std::int64_t end, int count) {
+      return gpu && end - begin == count && count > 1 && division.axis + 1 == std::ssize(k.axes) &&
+             has_separate_indices(k, division.axis, {division.axis, begin, end});
+    };
     previous = borders[i];
-    if (++parts < most && !is_long && !next_is_long && !is_last &&
-        is_small(k, {division.axis, begin, borders[i + 1]}))
+    ++parts;
+    const bool room = parts < few || (parts < more && !is_last && by_index(borders[i + 1], parts + 1));
+    if (room && !is_long && !next_is_long && !is_last && is_small(k, {division.axis, begin, borders[i + 1]}))
       continue;
     division.ends.push_back(borders[i]);
+    division.by_index.push_back(by_index(borders[i], parts));
     begin = borders[i];
     parts = 0;
   }
@@ -129,9 +176,14 @@ Division division_of(const Kernel& k, Backend backend) {
 std::vector<Kernel> kernels_of(const Kernel& k, const Division& division) {
   std::vector<Kernel> kernels;
   std::int64_t begin = 0;
-  for (std::int64_t end : division.ends) {
-    kernels.push_back(part_of(k, {division.axis, begin, end}));
-    begin = end;
+  for (std::size_t i = 0; i < division.ends.size(); ++i) {
+    const std::int64_t end = division.ends[i];
+    OfParts kernel(k, division.axis);
+    for (std::int64_t next; begin < end; begin = next) {
+      next = division.by_index[i] ? begin + 1 : end;
+      kernel.add({division.axis, begin, next});
+    }
+    kernels.push_back(kernel.take());
   }
   return kernels;
 }
@@ -144,7 +196,7 @@ int most_joined(Backend backend) {
 
 std::vector<Kernel> divide(const Kernel& k, Backend backend) {
   const Division division = division_of(k, backend);
-  if (division.ends.size() <= 1) return {k};
+  if (division.leaves_whole()) return {k};
   return kernels_of(k, division);
 }
 
@@ -158,8 +210,7 @@ std::vector<Kernel> divide_few(const Kernel& k, Backend backend) {
   const int parts = division.parts;
   const bool small = parts <= few && read.value() + written.value() < least_bytes;
   const int element_bytes = size_of(k.buffers[static_cast<std::size_t>(k.stores[0].buffer)].dtype);
-  if (small || parts <= element_bytes || parts > most_joined(backend) || division.ends.size() <= 1)
-    return {k};
+  if (small || parts <= element_bytes || parts > most_joined(backend) || division.leaves_whole()) return {k};
   std::vector<Kernel> kernels = kernels_of(k, division);
   std::int64_t apart = 0;
   for (const Kernel& part : kernels) apart += part.bytes(false).value();

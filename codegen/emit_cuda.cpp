@@ -143,6 +143,36 @@ void CudaEmitter::store(int number, std::string_view condition) {
       fmt::format("{}{}[{}] = v{};", condition, body_.buffer(s.buffer), body_.store_index(number), s.value));
 }
 
+/// How many stores from that one on write neighbours in memory, so that one access can move several.
+int CudaEmitter::neighbours_from(const std::vector<int>& stores, std::size_t first) const {
+  const auto store = [&](std::size_t i) -> const KernelStore& {
+    return k_.stores[static_cast<std::size_t>(stores[i])];
+  };
+  const KernelStore& a = store(first);
+  int count = 1;
+  for (std::size_t i = first + 1; i < stores.size(); ++i, ++count) {
+    const KernelStore& b = store(i);
+    if (b.buffer != a.buffer || b.address.terms != a.address.terms ||
+        !(b.address.constant == a.address.constant + ir::Dim(count)))
+      break;
+  }
+  const int access = access_elements(k_, a.buffer, a.address, -1, count, describe(target_).vector_bytes);
+  return access > 1 ? count : 1;
+}
+
+void CudaEmitter::store_together(std::span<const int> stores) {
+  const int first = stores[0];
+  const KernelStore& s = k_.stores[static_cast<std::size_t>(first)];
+  const int count = static_cast<int>(stores.size());
+  lines_.add(fmt::format("vec<{}, {}> z{};", stored_type(first), count, first));
+  for (int i = 0; i < count; ++i)
+    lines_.add(fmt::format("z{}.at[{}] = v{};", first, i,
+                           k_.stores[static_cast<std::size_t>(stores[static_cast<std::size_t>(i)])].value));
+  const int access = access_elements(k_, s.buffer, s.address, -1, count, describe(target_).vector_bytes);
+  lines_.add(fmt::format("{}store_vec<{}>({} + {}, z{});", if_live_, access, body_.buffer(s.buffer),
+                         body_.store_index(first), first));
+}
+
 /// What guards and places need is the same for the whole vector; of a row's values it is at hand.
 std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
   std::vector<int> declared;
@@ -229,9 +259,12 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   }
   for (int v : w.kept)
     if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part(v), v));
-  for (int s : w.stores) {
+  for (std::size_t i = 0, count = 1; i < w.stores.size(); i += count, count = 1) {
+    const int s = w.stores[i];
     if (std::ranges::find(wide, s) != wide.end())
       lines_.add(fmt::format("y{}.at[k] = v{};", s, k_.stores[static_cast<std::size_t>(s)].value));
+    else if (count = static_cast<std::size_t>(neighbours_from(w.stores, i)); count > 1)
+      store_together(std::span(w.stores).subspan(i, count));
     else
       store(s, if_live_);
   }

@@ -39,6 +39,8 @@ class CudaEmitter {
   /// Elements of one access where a load or store moves the whole vector; 0 where elements go one by one.
   int load_access(int value) const;
   int store_access(int number) const;
+  int neighbours_from(const std::vector<int>& stores, std::size_t first) const;
+  void store_together(std::span<const int> stores);
   std::string stored_type(int store) const;
   /// The vector of a value in a walk: "x3[c]" as it was loaded, "r3[c]" as it was computed. What comes from
   /// shared memory or goes there is at hand for one vector at a time: "r3".

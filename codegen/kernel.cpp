@@ -1,6 +1,7 @@
 #include "codegen/kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/base/check.h"
 
@@ -159,7 +160,11 @@ std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
     if (!n.is_constant() || !most.is_constant() || most.value() < n.value()) most = n;
   };
   if (written)
-    for (const KernelStore& s : stores) touch(s.buffer, s.address);
+    for (const KernelStore& s : stores) {  // each writes elements of its own
+      const ir::Dim others = std::exchange(touched[static_cast<std::size_t>(s.buffer)], ir::Dim(0));
+      touch(s.buffer, s.address);
+      touched[static_cast<std::size_t>(s.buffer)] = touched[static_cast<std::size_t>(s.buffer)] + others;
+    }
   else
     for (const KernelValue& v : values)
       if (v.kind == Kind::load) touch(v.buffer, v.address, v.guard);

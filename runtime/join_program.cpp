@@ -119,7 +119,8 @@ std::vector<LaunchCandidate> candidates_of(const Program::Impl& p, const Launch&
 bool takes_turns(const Program::Impl& p, const Launch& launch) {
   const auto number = [](const LaunchPart& part) { return static_cast<std::size_t>(part.kernel); };
   const codegen::Kernel& first = p.kernels[number(launch[0])];
-  return is_part(first) && first.axes.size() > 1 && std::ranges::all_of(launch, [&](const LaunchPart& part) {
+  const bool dense = first.axes.size() == 1 && first.stores[0].address.factor(0).is(1);
+  return is_part(first) && !dense && std::ranges::all_of(launch, [&](const LaunchPart& part) {
            return part.group == launch[0].group &&
                   p.sources[number(part)].units == p.sources[number(launch[0])].units;
          });

@@ -168,7 +168,7 @@ class Reader {
     for (bool changed = true; changed;) {
       changed = false;
       for (const Instruction& i : instructions_) {
-        if (stride_ > 0) changed |= trace_address(i);
+        changed |= trace_address(i);
         if (i.name[0] == "ld" && i.is("param"))
           changed |= read_parameters(i);
         else if (i.name[0] != "ld" && i.name[0] != "setp" && i.name[0] != "shfl" && !i.words.empty())
@@ -202,7 +202,7 @@ class Reader {
     if (bracket == i.words.end() || type_bytes(i.name.back()) != 8) return false;
     const auto address = bracket + 1;
     int offset = address + 1 < i.words.end() ? number(*(address + 1)) : 0;
-    if (stride_ > 0 && address->starts_with('%')) {
+    if (address->starts_with('%')) {
       const auto base = addresses_.find(*address);
       if (base == addresses_.end()) return false;
       offset += base->second;

@@ -202,6 +202,50 @@ TEST_CASE("what is computed before many tensors are joined is computed in their 
   }
 }
 
+TEST_CASE("numbers side by side are stacked by kernels that read and write whole vectors") {
+  for (DType t : {uint8, bf16, f32, f64})
+    for (int count : {9, 16, 50})
+      for (std::int64_t rows : {1, 64, 101}) {
+        std::string inputs, body, joined;
+        std::vector<ir::Array> arrays;
+        for (int i = 0; i < count; ++i) {
+          arrays.push_back(whole_numbers(t, {rows}, i));
+          inputs += fmt::format("%x{}: {}[{}], ", i, name(t), rows);
+          body += fmt::format("%s{0} = reshape(%x{0}, shape=[{1}, 1])\n  ", i, rows);
+          joined += fmt::format("%s{}, ", i);
+        }
+        arrays.push_back(whole_numbers(t, {rows, count}, 7));
+        arrays.push_back(whole_numbers(t, {rows, 1}, 9));
+        inputs += fmt::format("%y: {0}[{1}, {2}], %r: {0}[{1}, 1]", name(t), rows, count);
+        body += fmt::format("%c = concat({}axis=1)\n  ", joined);
+        check(inputs, body + "return %c", arrays);
+        check(inputs, body + "return maximum(%c, %r), flip(%c, axes=[1])", arrays);
+        check(inputs, body + "return minimum(%c, %y)", arrays);
+      }
+  std::string inputs, joined;
+  for (int i = 0; i < 32; ++i) {
+    inputs += fmt::format("{}%x{}: f32[4096, 1]", i > 0 ? ", " : "", i);
+    joined += fmt::format("%x{}, ", i);
+  }
+  runtime::ProgramOptions options;
+  options.target = codegen::Target::cuda("sm_90a");
+  const auto program = runtime::Program::build(
+      ir::parse(fmt::format("graph @g({}) {{ return concat({}axis=1) }}", inputs, joined)), options);
+  CHECK(program->impl().kernels.size() == 2);
+  CHECK(program->launches() == 1);
+  CHECK(program->impl().sources[0].schedule.in_turn);
+  const std::string& text = program->impl().sources[0].text;
+  CHECK(text.find("load_vec<4, 4>(in15") != std::string::npos);
+  CHECK(text.find("store_vec<4>(out0") != std::string::npos);
+  ir::Dim read, written;
+  for (const codegen::Kernel& k : program->impl().kernels) {
+    read = read + k.bytes(false);
+    written = written + k.bytes(true);
+  }
+  CHECK(read.is(4 * 32 * 4096));
+  CHECK(written.is(4 * 32 * 4096));
+}
+
 TEST_CASE("many tensors are stacked right along every axis") {
   for (int count : {2, 17, 100})
     for (int axis : {0, 1, 2}) {
