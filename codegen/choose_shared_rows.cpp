@@ -9,6 +9,7 @@
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
+#include "codegen/vary_rows.h"
 
 namespace sinter::codegen {
 namespace {
@@ -293,6 +294,88 @@ std::optional<Schedule> choose_shared_rows(const Kernel& k, const DeviceDescript
 std::optional<Schedule> rows_in_shared_memory(const Kernel& k, const DeviceDescription& device) {
   std::string why;
   return shared_rows(k, device, why, true);
+}
+
+namespace {
+
+class Varied : public RowVariants {
+ public:
+  using RowVariants::RowVariants;
+
+  std::vector<Schedule> run() {
+    // A row is shared by the blocks of a cluster, or by blocks of the grid that take its pieces.
+    const Factor *const cluster = sized(chosen_row_axis(), Level::cluster), *const pieces =
+                                                                                sized(chosen_row_axis(),
+                                                                                      Level::grid);
+    const Level level = pieces ? Level::grid : Level::cluster;
+    const int blocks = pieces ? pieces->size : cluster ? cluster->size : 1;
+    const auto with_threads = [&](int threads) {
+      Schedule s = chosen_;
+      set_team(s, threads, chunks_);
+      s.block_threads = threads;
+      s.least_blocks = chosen_.least_blocks * team_ / std::max(threads, 1);
+      if (threads >= least_threads_varied) add(std::move(s));
+    };
+    if (blocks > 1) shared_by(pieces ? Level::cluster : Level::grid, blocks);
+    with_threads(team_ / 2);
+    with_threads(2 * team_);
+    other_loads();
+    if (blocks > 1) shared_by(level, 2 * blocks);
+    if (blocks > 2) shared_by(level, blocks / 2);
+    if (chosen_.rows_ahead > 0) {
+      Schedule s = chosen_;
+      s.rows_ahead = 0;
+      add(std::move(s));
+    }
+    std::string why;
+    if (std::optional<Schedule> other = choose_team_rows(k_, device_, why)) add(std::move(*other));
+    return std::move(variants_);
+  }
+
+ private:
+  /// Bulk copies instead of loads by the threads, or the other way round.
+  void other_loads() {
+    Schedule s = chosen_;
+    if (s.bulk_loads.empty()) {
+      if (!device_.bulk_copies) return;
+      for (const Crossing& c : s.crossings)
+        if (copies_in_bulk(k_, c.value, inner_, vectors_)) s.bulk_loads.push_back(c.value);
+    } else {
+      s.bulk_loads.clear();
+      s.rows_ahead = 0;
+      s.least_blocks = 0;  // loads by the threads take registers
+      set_team(s, team_, std::clamp(16 / s.vector, 2, 8));
+    }
+    add(std::move(s));
+  }
+
+  void shared_by(Level level, int blocks) {
+    constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
+    constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
+    const std::int64_t length = places_in_lines(vectors_);
+    std::int64_t bytes = 0;
+    for (const Crossing& c : chosen_.crossings)
+      bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
+    const bool cluster = level == Level::cluster;
+    const int most = cluster ? device_.cluster_blocks : warp_threads;
+    if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||
+        length / blocks < least_part || chosen_.joined != joinable(k_, !cluster) ||
+        part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block ||
+        part_of_block(length, blocks) * (blocks - 1) >= vectors_.span.value() - chosen_.vector)
+      return;
+    Schedule s = chosen_;
+    Factor& now = row_axis(s).front();
+    s.least_blocks = chosen_.least_blocks * std::min(blocks, now.size) / now.size;
+    now = {level, blocks};
+    add(std::move(s));
+  }
+};
+
+}  // namespace
+
+std::vector<Schedule> vary_shared_rows(const Kernel& k, const DeviceDescription& device,
+                                       const Schedule& chosen) {
+  return RowVariants::can_vary(k) ? Varied(k, device, chosen).run() : std::vector<Schedule>{};
 }
 
 }  // namespace sinter::codegen

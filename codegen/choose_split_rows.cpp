@@ -6,6 +6,7 @@
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
+#include "codegen/vary_rows.h"
 
 namespace sinter::codegen {
 std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescription& device,
@@ -53,6 +54,34 @@ std::optional<Schedule> choose_split_rows(const Kernel& k, const DeviceDescripti
   along = {{Level::grid, pieces}, {Level::loop}};
   take_in_vectors(along, std::min(chunks, fitting), threads, s.vector);
   return s;
+}
+
+namespace {
+
+class Varied : public RowVariants {
+ public:
+  using RowVariants::RowVariants;
+
+  std::vector<Schedule> run() {
+    const std::int64_t pieces = sized(chosen_row_axis(), Level::grid)->size;
+    for (const std::int64_t wanted : {pieces / 2, pieces / 4, 2 * pieces}) {
+      Schedule s = chosen_;
+      const int fitting = pieces_for(vectors_.span.value(), std::max<std::int64_t>(1, wanted),
+                                     std::int64_t{warp_threads} * s.vector);
+      sized(row_axis(s), Level::grid)->size = fitting;
+      if (fitting > 1) add(std::move(s));
+    }
+    steps(team_ / 2, chunks_);
+    steps(team_, chunks_ / 2);
+    return std::move(variants_);
+  }
+};
+
+}  // namespace
+
+std::vector<Schedule> vary_split_rows(const Kernel& k, const DeviceDescription& device,
+                                      const Schedule& chosen) {
+  return RowVariants::can_vary(k) ? Varied(k, device, chosen).run() : std::vector<Schedule>{};
 }
 
 }  // namespace sinter::codegen

@@ -6,6 +6,7 @@
 #include "codegen/access.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
+#include "codegen/vary_rows.h"
 
 namespace sinter::codegen {
 namespace {
@@ -53,6 +54,80 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   if (team.whole) along.clear();
   take_in_vectors(along, team.chunks, team.threads, s.vector);
   return s;
+}
+
+namespace {
+
+class Varied : public RowVariants {
+ public:
+  using RowVariants::RowVariants;
+
+  std::vector<Schedule> run() {
+    if (is_looped(chosen_row_axis()))
+      looped();
+    else
+      whole();
+    return std::move(variants_);
+  }
+
+ private:
+  void whole() {
+    for (const int threads : {team_ / 2, 2 * team_}) whole_rows(threads);
+    if (std::optional<Schedule> other = rows_in_shared_memory(k_, device_)) add(std::move(*other));
+    if (const int rows = chosen_.block_threads / team_; rows > 1)
+      for (const int other : {2 * rows, rows / 2}) rows_of_block(other);
+    whole_rows(4 * team_);
+  }
+
+  void looped() {
+    steps(2 * team_, chunks_);
+    steps(team_, chunks_ / 2);
+    steps(team_, 2 * chunks_);
+    steps(team_ / 2, chunks_);
+    if (std::optional<Schedule> other = rows_in_shared_memory(k_, device_)) add(std::move(*other));
+  }
+
+  void set_rows(Schedule& s, int rows, int threads) const {
+    s.block_threads = rows * threads;
+    const int kept = k_.innermost(false);
+    if (kept < 0) return;
+    std::vector<Factor>& axis = s.axes[static_cast<std::size_t>(kept)];
+    std::erase_if(axis, [](const Factor& f) { return f.level == Level::block; });
+    if (rows > 1) axis.push_back({Level::block, rows});
+  }
+
+  /// A team of another size that has the whole row in registers.
+  void whole_rows(int threads) {
+    const std::int64_t length = vectors_.span.value();
+    const std::int64_t chunks = divided(divided(length, chosen_.vector), threads);
+    const bool same_class = (threads > warp_threads) == (team_ > warp_threads);
+    if (threads <= most_edges(vectors_) || threads > device_.block_threads || !same_class ||
+        chunks == chunks_ || chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
+      return;
+    Schedule s = chosen_;
+    const Team team{threads, static_cast<int>(chunks), true,
+                    !s.skewed && chunks * threads * s.vector == length};
+    s.exact = team.exact;
+    s.crossings = register_crossings(k_, team, s.vector, s.joined);
+    set_team(s, threads, team.chunks);
+    set_rows(s, codegen::rows_of_block(team), threads);
+    add(std::move(s));
+  }
+
+  void rows_of_block(int rows) {
+    Schedule s = chosen_;
+    set_rows(s, rows, team_);
+    if (s.block_threads >= least_threads_varied) add(std::move(s));
+  }
+
+  static std::int64_t divided(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+};
+
+}  // namespace
+
+std::vector<Schedule> vary_team_rows(const Kernel& k, const DeviceDescription& device,
+                                     const Schedule& chosen) {
+  return RowVariants::can_vary(k) ? Varied(k, device, chosen).run() : std::vector<Schedule>{};
 }
 
 }  // namespace sinter::codegen

@@ -16,6 +16,10 @@ inline Factor* sized(std::vector<Factor>& along, Level level) {
   return at == along.end() ? nullptr : &*at;
 }
 
+inline const Factor* sized(const std::vector<Factor>& along, Level level) {
+  return sized(const_cast<std::vector<Factor>&>(along), level);
+}
+
 /// Whether a team takes an axis step by step, and not whole.
 inline bool is_looped(const std::vector<Factor>& along) {
   return std::ranges::find(along, Factor{Level::loop}) != along.end();
