@@ -113,6 +113,10 @@ std::optional<Schedule> choose_pointwise(const Kernel& k, const DeviceDescriptio
     s.block_threads = 256;
     if (!s.axes.empty()) {
       s.vector = vector_elements(k, static_cast<int>(k.axes.size()) - 1, device.vector_bytes);
+      // Of many neighbours that are stored together a thread has enough with fewer of each.
+      constexpr std::int64_t most_elements = 64;
+      const std::int64_t together = std::ranges::count(k.stores, true, &KernelStore::in_part);
+      while (s.vector > 1 && together > 1 && s.vector * together > most_elements) s.vector /= 2;
       if (const int piece = s.vector == 1 ? piece_of_row(k, s.block_threads) : 0; piece > 0) {
         s.lead = static_cast<int>(k.axes.size()) - 1;
         s.axes.back().push_back({Level::block, piece});
