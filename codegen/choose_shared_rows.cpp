@@ -72,12 +72,13 @@ struct Sharing {
 int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
-  if (direct.shifted && sharing.cluster > 1) return std::max(1, 8 / s.vector);
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
   const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
   constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
   if (blocks == 1 || direct_bytes == 0) return chunks;
-  return std::clamp(most_bytes / (direct_bytes * s.vector), 1, chunks);
+  const int most_elements = direct.shifted && sharing.cluster > 1 ? 8 : 16;
+  return std::clamp(most_bytes / (direct_bytes * s.vector), 1,
+                    std::min(chunks, std::max(1, most_elements / s.vector)));
 }
 
 /// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
@@ -170,8 +171,9 @@ struct Company {
 };
 
 Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t most_blocks,
-                    const Direct& direct) {
-  constexpr std::int64_t enough_bytes = 128 << 10, least_threads = 128;
+                    const Direct& direct, bool skewed) {
+  const std::int64_t enough_bytes = skewed && !direct.shifted ? 160 << 10 : 128 << 10;
+  constexpr std::int64_t least_threads = 128;
   const std::int64_t processor_threads = direct.shifted ? 1536 : 2048;  // the fewer, the more registers
   const std::int64_t blocks =
       std::clamp<std::int64_t>((enough_bytes + row_bytes - 1) / row_bytes, 2,
@@ -232,7 +234,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const int blocks = sharing->blocks();
   const std::vector<int> joined = joinable(k, sharing->pieces > 1);
   const std::vector<Crossing> crossings = shared_crossings(k, joined);
-  if (blocks > 1 && crossings.empty()) {
+  if (crossings.empty() && (blocks > 1 || 2 * length * bytes > device.shared_bytes_per_block)) {
     why = "shared rows: what belongs together is folded in one walk, and nothing of a row is read twice";
     return std::nullopt;
   }
@@ -262,7 +264,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
                         ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
                         : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
   if (at_once > 1 && copied) {
-    const Company company = company_for(part * bytes, length / s.vector, at_once, direct);
+    const Company company = company_for(part * bytes, length / s.vector, at_once, direct, s.skewed);
     s.block_threads = std::min(company.threads, device.block_threads);
     s.least_blocks = company.blocks;
   }

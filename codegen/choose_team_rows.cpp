@@ -11,7 +11,7 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int largest_team = 1024;
+constexpr int largest_team = 1024, many_threads = 512;
 
 /// Where neither the tensors' dtypes nor where they lie may decide which thread folds what, nor what else the
 /// kernel does.
@@ -36,6 +36,11 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   if (const Team few = team_of_few(k, vectors); !fixed && few.whole && team.threads > few.threads) team = few;
   const Team terms = fixed ? Team{} : team_of_terms(k, vectors);
   if (terms.whole) team = terms;
+  // Many threads that hold a row leave the memory idle while they exchange; where they need not hold it, a
+  // few walk over it.
+  if (const std::vector<int> joined = joinable(k, true);
+      !fixed && team.threads > many_threads && !joined.empty() && separate_walks(k, joined).size() == 1)
+    team = Team{many_threads};
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
   if (!fixed && !team.whole) s.joined = joinable(k, true);
@@ -47,6 +52,12 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   }
   const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
+  // What is in no vector takes registers that keep a block out, where threads would otherwise fill the
+  // processor.
+  constexpr int least_block = 256, few_elements = 16, processor_threads = 2048;
+  if (s.skewed && vectors.after == 0 && s.vector >= 8 && team.whole && team.threads >= least_block &&
+      team.chunks * s.vector <= few_elements)
+    s.least_blocks = processor_threads / s.block_threads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (rows > 1 && kept_axis >= 0) s.axes[static_cast<std::size_t>(kept_axis)].push_back({Level::block, rows});
   if (inner < 0) return s;

@@ -131,6 +131,10 @@ Team team_for(const RowVectors& by, int bytes, int largest, int tensors) {
   while (!fits(threads) && threads < largest) threads = std::min(2 * threads, largest);
   if (!fits(threads) && threads > 512) threads = 512;
   if (!fits(threads)) return looped;
+  const int half = threads / 2;  // of the lanes, if many would have no second vector
+  if (within_warp && by.skewed && half > most_edges(by) && fits(half) &&
+      chunks_of(half) * half < chunks_of(threads) * threads)
+    threads = half;
   return whole_team(vectors, by, within_warp ? threads : fewest_idle(vectors, threads, fits));
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("on a GPU teams of threads take rows, and threads neighbouring vectors
   CHECK(rows("f32[M, 256]") == "team rows: i0: grid, block 4; i1: loop 2, lane 32, vector 4; exact");
   CHECK(rows("f32[M, 512]") == "team rows: i0: grid; i1: loop 2, warp 2, lane 32, vector 4; exact");
   // Rows that begin anywhere in the vectors, of lanes enough for what is in none; where these do not pay.
-  CHECK(rows("f32[M, 99]") == "team rows: i0: grid, block 8; i1: loop 2, lane 16, vector 4; skewed");
+  CHECK(rows("f32[M, 99]") == "team rows: i0: grid, block 16; i1: loop 3, lane 8, vector 4; skewed");
   CHECK(rows("f32[M, 63]") == "team rows: i0: grid, block 4; i1: loop 2, lane 32");
   // A team has as many warps as leave the fewest places empty.
   CHECK(rows("f32[M, 4097]") == "team rows: i0: grid; i1: loop 4, warp 8, lane 32, vector 4; skewed");
