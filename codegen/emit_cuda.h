@@ -2,7 +2,8 @@
 // elements, codegen/emit_cuda_rows.cpp walks over rows, codegen/emit_cuda_shared.cpp those that lie in shared
 // memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_columns.cpp rows that lie side by
 // side, codegen/emit_cuda_split.cpp those that several blocks share, codegen/emit_cuda_messages.cpp what such
-// blocks tell each other, codegen/emit_cuda_across.cpp loops over rows that fold across them.
+// blocks tell each other, codegen/emit_cuda_across.cpp loops over rows that fold across them,
+// codegen/emit_cuda_skewed.cpp those that begin anywhere in a vector.
 #pragma once
 
 #include "codegen/emit_body.h"

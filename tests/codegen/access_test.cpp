@@ -68,3 +68,27 @@ TEST_CASE("gathered rows are folded in whole vectors, along them and across them
   CHECK(has(text_on_h200(inputs, "return max(take(%x, %i, axis=0), axes=[1])"), "? load_vec<8, 8>"));
   CHECK(has(text_on_h200(inputs, "return max(take(%x, %i, axis=0), axes=[0])"), "? load_vec<8, 8>"));
 }
+
+TEST_CASE("rows of odd lengths are moved in the vectors of their tensors") {
+  const std::string norm = "return mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w)";
+  const std::string f32_text = text_on_h200("%x: f32[64, 4097], %w: f32[4097])", norm);
+  CHECK(has(f32_text, "bulk_load(s0 + skip"));
+  CHECK(has(f32_text, "load_shifted<4>(in1, "));
+  CHECK(has(f32_text, "store_vec<4>(out0"));
+  CHECK(!has(f32_text, "load_vec<1, "));
+  // 16-bit results of f32 rows decide how long a vector is.
+  const std::string mixed =
+      text_on_h200("%x: f32[64, 1001])",
+                   "return cast(mul(%x, sum(%x, axes=[1], keepdims=true)), dtype=bf16), argmax(%x, "
+                   "axes=[1])");
+  CHECK(has(mixed, "load_vec<4, 8>(in0"));
+  CHECK(has(mixed, "store_vec<8>(out0"));
+  // Rows further apart than the results' are shifted; short rows, and aligned ones, are as ever.
+  CHECK(has(text_on_h200("%x: bf16[64, 1003])",
+                         "%p = slice(%x, ranges=[:, 2:])\n  return sub(%p, max(%p, "
+                         "axes=[1], keepdims=true))"),
+            "load_shifted<8>(in0, "));
+  const std::string sum = "return sub(%x, sum(%x, axes=[1], keepdims=true))";
+  CHECK(!has(text_on_h200("%x: f32[64, 33])", sum), "lead"));
+  CHECK(!has(text_on_h200("%x: f32[64, 4096])", sum), "lead"));
+}
