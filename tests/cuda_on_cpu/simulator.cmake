@@ -56,6 +56,7 @@ sinter_add_tests(cuda_on_cpu SOURCES
   program/odd_views_test.cpp
   program/ops_test.cpp
   program/products_test.cpp
+  program/random_joins_test.cpp
   program/random_shapes_test.cpp
   program/reductions_test.cpp
   program/scatter_test.cpp
