@@ -39,8 +39,9 @@ void CudaEmitter::place_thread(const std::string& first) {
 /// The indices of the row u, and what of memory it takes.
 void CudaEmitter::place_row() {
   body_.decode("u", kept_axes_);
-  if (schedule_.skewed) place_vectors();
-  walk_end_ = schedule_.skewed ? "full" : row_length_;
+  if (!schedule_.skewed) return;
+  place_vectors();
+  walk_end_ = "full";
 }
 
 void CudaEmitter::print_rows(KernelSource& source) {
@@ -68,6 +69,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
   source.unit_elements = k_.row_length();
   row_length_ =
       reduced_axes_.size() == 1 ? body_.extent(reduced_axes_[0]) : body_.length(k_.row_length(), "n_row");
+  walk_end_ = row_length_;
   shared_rows_ = lies_in_shared_memory(schedule_);
   if (shared_rows_) sharers_ = std::max(cluster_, static_cast<int>(pieces));
   if (shared_rows_)
