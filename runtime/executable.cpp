@@ -32,13 +32,13 @@ Executable::Executable(const ir::Graph& g, std::span<const passes::Group> groups
     const passes::Group& group = groups[static_cast<std::size_t>(launch[0].group)];
     const bool empty = std::ranges::all_of(group.outputs, [&](Value v) { return g.shape(v).is_empty(); });
     if (empty) continue;
-    if (launch.size() > 1)
-      steps_.push_back(joined_step(kernels, launch));
-    else if (launch[0].kernel < 0)
-      steps_.push_back(matmul_step(g, group, views));
-    else
-      steps_.push_back(kernel_step(kernels, launch[0]));
-    steps_.back().outputs = outputs_until[i];
+    Step step = launch.size() > 1      ? joined_step(kernels, launch)
+                : launch[0].kernel < 0 ? matmul_step(g, group, views)
+                                       : kernel_step(kernels, launch[0]);
+    // One of a group's kernels may have nothing to do, and a GPU refuses to launch no blocks.
+    if (step.kernel >= 0 && step.launch.units == 0) continue;
+    step.outputs = outputs_until[i];
+    steps_.push_back(std::move(step));
   }
   add_results(g, views);
 }

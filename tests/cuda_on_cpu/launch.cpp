@@ -86,7 +86,7 @@ void run_blocks(const Launch& launch, const std::vector<std::int64_t>& blocks, O
   SINTER_ASSERT(launch.block_threads >= 1 && launch.block_threads <= most_block_threads,
                 "{}: {} threads in a block", launch.kernel->name(), launch.block_threads);
   const int at_once = launch.blocks_at_once();
-  SINTER_ASSERT(at_once >= 1 && at_once * launch.block_threads <= most_threads_at_once &&
+  SINTER_ASSERT(at_once >= 1 && at_once * launch.block_threads <= most_threads_at_once && launch.blocks > 0 &&
                     launch.blocks % at_once == 0 && std::min(launch.cluster, launch.together) == 1,
                 "{}: {} blocks of {} threads in clusters of {}, {} at a time", launch.kernel->name(),
                 launch.blocks, launch.block_threads, launch.cluster, launch.together);

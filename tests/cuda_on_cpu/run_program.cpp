@@ -169,6 +169,7 @@ class Run {
       }
       launch.blocks += source.units.value();
     }
+    if (launch.blocks == 0) return;  // which no GPU launches
     const auto compiled = Kernel::compile(first.name, first.text);
     launch.kernel = compiled.get();
     launch.params = params;
