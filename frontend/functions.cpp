@@ -196,9 +196,10 @@ Tensor join_along_new(std::span<const Operand> tensors, std::int64_t axis) {
   });
 }
 
-std::vector<Operand> at_line(const std::vector<Tensor>& tensors, const IrWhere& where) {
+std::vector<Operand> at_line(std::string_view function, const std::vector<Tensor>& tensors,
+                             const IrWhere& where) {
   frontend::with_location(where, [&] {
-    if (tensors.empty()) fail<ValueError>("joining needs at least one tensor");
+    if (tensors.empty()) fail<ValueError>("{}: needs at least one tensor", function);
   });
   std::vector<Operand> operands;
   for (const Tensor& x : tensors) operands.emplace_back(x, where);
@@ -211,13 +212,13 @@ Tensor concat(std::initializer_list<Operand> tensors, std::int64_t axis) {
   return join(std::span(tensors.begin(), tensors.size()), axis);
 }
 Tensor concat(const std::vector<Tensor>& tensors, std::int64_t axis, Operand::Where where) {
-  return join(at_line(tensors, where), axis);
+  return join(at_line("concat", tensors, where), axis);
 }
 Tensor stack(std::initializer_list<Operand> tensors, std::int64_t axis) {
   return join_along_new(std::span(tensors.begin(), tensors.size()), axis);
 }
 Tensor stack(const std::vector<Tensor>& tensors, std::int64_t axis, Operand::Where where) {
-  return join_along_new(at_line(tensors, where), axis);
+  return join_along_new(at_line("stack", tensors, where), axis);
 }
 
 Tensor expand_dims(Operand x, std::int64_t axis) {

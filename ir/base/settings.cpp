@@ -134,7 +134,7 @@ std::string expected(const Row& row) {
     case SettingType::Choice:
       return fmt::format("one of {}", row.values);
     case SettingType::List:
-      return fmt::format("names out of {}, separated by commas", row.values);
+      return fmt::format("a list of names out of {}, separated by commas", row.values);
     case SettingType::Text:
       break;
   }

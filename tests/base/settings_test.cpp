@@ -57,7 +57,7 @@ TEST_CASE("a value that does not parse is warned of once and the default holds")
        {"SINTER_THREADS", "2k", "a whole number"},
        {"SINTER_CHECK", "maybe", "0 or 1"},
        {"SINTER_NUMERICS", "strct", "one of strict|standard|fast"},
-       {"SINTER_LOG", "cache,fushion", "names out of graph|fusion"}}));
+       {"SINTER_LOG", "cache,fushion", "a list of names out of graph|fusion"}}));
   const CapturedLog log;
   const ScopedEnvironment environment{{name, value}};
   reread_settings();

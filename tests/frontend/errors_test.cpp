@@ -82,7 +82,8 @@ TEST_CASE("shapes that do not fit a movement are refused with both") {
 
 TEST_CASE("values that a movement cannot use are refused") {
   FAILS(ValueError, slice(x, {{.step = 0}}), "slice(f32[2, 3]): the step of axis 0 is 0; it is the distance between elements taken, negative to go backwards");
-  FAILS(ValueError, concat(std::vector<Tensor>{}), "joining needs at least one tensor");
+  FAILS(ValueError, concat(std::vector<Tensor>{}), "concat: needs at least one tensor");
+  FAILS(ValueError, stack(std::vector<Tensor>{}), "stack: needs at least one tensor");
 }
 
 TEST_CASE("gathers and products name what does not fit") {
