@@ -3,6 +3,8 @@
 #
 #   tests/run.sh [--exhaustive] [ctest option...]
 #
+# Options of ctest choose what is run, not what is built: `tests/run.sh -R NAME` builds every target too. For one test,
+# `ninja -C build test_runtime && ctest --test-dir build -R NAME`.
 # --exhaustive adds the tests that go through all inputs of a function (hours). The last line is
 # "N passed, N failed, N skipped"; the exit code is 1 if anything failed. Tests that the end of the time cuts off have
 # failed; those it leaves no room for are counted in a line before. SINTER_BUILD_DIR names another build directory than
