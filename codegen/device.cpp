@@ -39,7 +39,8 @@ const DeviceDescription& describe(const Target& target) {
   if (at != descriptions.end()) return *at;
   std::string known;
   for (const std::string& arch : known_architectures()) known += (known.empty() ? "" : ", ") + arch;
-  fail<ValueError>("'{}' is not a known architecture; known are {}", target.arch, known);
+  fail<ValueError>("'{}' is not a known architecture; known are {}, and each with compute_ for sm_, for PTX",
+                   target.arch, known);
 }
 
 std::vector<std::string> known_architectures() {

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <regex>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,12 +44,21 @@ class Random {
   std::uint64_t start_;
 };
 
+/// The names in a formula such as 2*M + N, each once.
+std::set<std::string> symbols_of(const std::string& formula) {
+  static const std::regex name("[A-Za-z_][A-Za-z_0-9]*");
+  return {std::sregex_token_iterator(formula.begin(), formula.end(), name), std::sregex_token_iterator()};
+}
+
 std::int64_t value_of(const sinter::Length& length, const std::string& input) {
   if (const auto* number = std::get_if<std::int64_t>(&length.value())) return *number;
-  const std::string& symbol = std::get<std::string>(length.value());
-  throw sinter::ValueError("input " + input + " has the length " + symbol +
-                           ", which has no value; give it one (--set " + symbol +
-                           "=...) or give the input (--input " + input + "=FILE.npy)");
+  const std::string& formula = std::get<std::string>(length.value());
+  std::string choice;
+  for (const std::string& symbol : symbols_of(formula))
+    choice += (choice.empty() ? "" : " ") + ("--set " + symbol + "=...");
+  throw sinter::ValueError("input " + input + " has the length " + formula +
+                           ", which has no value; give it one (" + choice + ") or give the input (--input " +
+                           input + "=FILE.npy)");
 }
 
 /// How many numbers are drawn before they repeat: enough that no statistic can tell, few enough that large

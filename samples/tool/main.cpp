@@ -35,6 +35,19 @@ std::string mistaken_verb(const CLI::App& app, char** words) {
   return std::string("there is no verb \"") + *words + "\"; there are " + names;
 }
 
+/// An empty text, such as a script's variable without a value, chooses nothing; it is not the same as no
+/// option.
+void refuse_empty_texts(CLI::App& app) {
+  const CLI::Validator check(
+      [](std::string& text) -> std::string {
+        return text.empty() ? "it takes a text that is not empty" : "";
+      },
+      "");
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() > 0) option->check(check);
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_texts(*verb);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,6 +63,7 @@ int main(int argc, char** argv) {
   tool::add_looking_verbs(app);
   tool::add_cache(app);
   tool::add_reference_verbs(app);
+  refuse_empty_texts(app);
   if (const std::string message = mistaken_verb(app, argv + 1); !message.empty())
     return complain(message, exit_users_mistake);
   try {

@@ -438,5 +438,6 @@ TEST_CASE("every refusal says why") {
 TEST_CASE("an unknown architecture is an error that names the known ones") {
   CHECK_THROWS_WITH(
       describe(Target::cuda("sm_1")),
-      Catch::Matchers::ContainsSubstring("'sm_1' is not a known architecture; known are sm_75"));
+      Catch::Matchers::ContainsSubstring("'sm_1' is not a known architecture; known are sm_75") &&
+          Catch::Matchers::ContainsSubstring("sm_121, and each with compute_ for sm_, for PTX"));
 }

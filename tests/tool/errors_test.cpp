@@ -48,6 +48,9 @@ TEST_CASE("values of options that do not exist are named with those that do") {
   check_refused({"run", "gelu", "--mode", "quick"}, "reference");
   check_refused({"dot", "gelu", "--stage", "lowered"}, "optimized");
   check_refused({"explain", "gelu", "--arch", "gfx90a"}, "gfx90a");
+  check_refused({"explain", "gelu", "--arch", ""}, "--arch: it takes a text that is not empty");
+  check_refused({"run", "gelu", "--device="}, "--device");
+  check_refused({"run", "gelu", "--output-dir", ""}, "--output-dir: it takes a text that is not empty");
   check_refused({"explain", "gelu", "--target", "cpu", "--arch", "sm_90a"}, "--target cuda");
   check_refused({"run", "gelu", "--seed", "-1"},
                 "--seed: it takes a whole number, 0 or more, and not \"-1\"");
@@ -92,7 +95,10 @@ TEST_CASE("lengths that break what a graph says of them are refused") {
   check_refused({"explain", file, "--set", "M=12"}, "multiple of 8");
   check_refused({"explain", file, "--set", "N=16"}, "there is no N to set");
   check_refused({"explain", file, "--set", "M=many"}, "whole number");
-  check_refused({"run", file}, "has the length M, which has no value");
+  check_refused({"run", file}, "has the length M, which has no value; give it one (--set M=...)");
+  const std::string formula =
+      directory.write("g.graph", "graph @g(%x: f32[2*M + N]) {\n  %0 = exp(%x)\n  return %0\n}\n");
+  check_refused({"run", formula}, "(--set M=... --set N=...)");
 }
 
 TEST_CASE("a device that is not there is refused, whatever it is asked for") {
