@@ -76,6 +76,11 @@ std::vector<Found> scan(int directory) {
   return found;
 }
 
+/// What a key is of: its first line.
+std::string_view title_of(std::string_view key) {
+  return key.substr(0, key.find('\n'));
+}
+
 void warn_of_write(const std::string& directory, const char* reason) {
   warn_once("cache write", "the kernel cache in {} cannot be written: {}; what is compiled is used, not kept",
             directory, reason);
@@ -141,24 +146,23 @@ void DiskCache::refuse(const std::string& reason) {
 std::optional<std::string> DiskCache::load(std::string_view key) {
   if (!usable()) return std::nullopt;
   const std::string file = entry_file_name(key);
-  const auto bytes = read_entry_file(directory_.get(), file);
-  if (!bytes) {
+  const auto missing = [&] {
     ++misses_;
+    log(Topic::cache, "{}: missing, {}/{}", title_of(key), options_.directory, file);
     return std::nullopt;
-  }
+  };
+  const auto bytes = read_entry_file(directory_.get(), file);
+  if (!bytes) return missing();
   const auto entry = decode_entry(*bytes);
   if (!entry) {
-    ++misses_;
     ++rejected_;
     log(Topic::cache, "{}/{} is damaged or not ours: removed", options_.directory, file);
     remove(file);
-    return std::nullopt;
+    return missing();
   }
-  if (entry->key != key) {  // two keys of one hash: an entry of the other, which store() will replace
-    ++misses_;
-    return std::nullopt;
-  }
+  if (entry->key != key) return missing();  // of one hash: an entry of the other, which store() will replace
   ++hits_;
+  log(Topic::cache, "{}: found, {}/{}", title_of(key), options_.directory, file);
   // The time of the last use, by which the oldest entries go.
   utimensat(directory_.get(), file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   return std::string(entry->content);
@@ -167,14 +171,24 @@ std::optional<std::string> DiskCache::load(std::string_view key) {
 void DiskCache::store(std::string_view key, std::string_view content) {
   if (!usable()) return;
   std::call_once(swept_, [this] { sweep_and_measure(); });
-  const std::string file = entry_file_name(key);
-  if (!write_entry(file, key, content)) return;
+  const std::string file = entry_file_name(key), bytes = encode_entry(key, content);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (size > options_.capacity) {
+    warn_once(
+        "cache size",
+        "{} takes {} bytes, more than the kernel cache on disk may have ({}), so it is not kept; choose a "
+        "larger SINTER_CACHE_SIZE",
+        title_of(key), size, options_.capacity);
+    return;
+  }
+  if (!write_entry(file, bytes)) return;
   ++written_;
-  total_ += static_cast<std::int64_t>(key.size() + content.size());
-  if (total_ > options_.capacity) evict();
+  log(Topic::cache, "{}: kept, {}/{}", title_of(key), options_.directory, file);
+  total_ += size;
+  if (total_ > options_.capacity) evict(file);
 }
 
-bool DiskCache::write_entry(const std::string& file, std::string_view key, std::string_view content) {
+bool DiskCache::write_entry(const std::string& file, std::string_view bytes) {
   static std::atomic<std::uint32_t> serial{0};
   const std::string temporary = fmt::format("{}{}-{}-{}", temporary_prefix, getpid(), ++serial,
                                             std::chrono::steady_clock::now().time_since_epoch().count());
@@ -182,8 +196,8 @@ bool DiskCache::write_entry(const std::string& file, std::string_view key, std::
   {
     const FileDescriptor opened(openat(directory_.get(), temporary.c_str(),
                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    written = opened && fchmod(opened.get(), 0600) == 0 &&
-              write_all(opened.get(), encode_entry(key, content)) && fsync(opened.get()) == 0;
+    written = opened && fchmod(opened.get(), 0600) == 0 && write_all(opened.get(), bytes) &&
+              fsync(opened.get()) == 0;
   }
   if (written && renameat(directory_.get(), temporary.c_str(), directory_.get(), file.c_str()) == 0)
     return true;
@@ -215,7 +229,7 @@ void DiskCache::sweep_and_measure() {
   total_ = total;
 }
 
-void DiskCache::evict() {
+void DiskCache::evict(const std::string& newest) {
   const std::lock_guard lock(evicting_);
   // Some room is made beyond what is needed, so that a full cache does not read the directory at every store.
   const std::int64_t wanted = options_.capacity - options_.capacity / 8;
@@ -231,6 +245,7 @@ void DiskCache::evict() {
   }
   for (const Found& entry : entries) {
     if (total <= wanted) break;
+    if (entry.file == newest) continue;
     remove(entry.file);
     total -= entry.bytes;
     ++evicted_;
@@ -260,7 +275,7 @@ std::vector<DiskCacheEntry> DiskCache::list() const {
     const auto bytes = read_entry_file(directory_.get(), found.file);
     const auto entry = bytes ? decode_entry(*bytes) : std::nullopt;
     const std::string_view key = entry ? entry->key : "(damaged)";
-    entries.push_back({found.file, std::string(key.substr(0, key.find('\n'))), found.bytes, found.last_use});
+    entries.push_back({found.file, std::string(title_of(key)), found.bytes, found.last_use});
   }
   std::sort(entries.begin(), entries.end(), [](const DiskCacheEntry& a, const DiskCacheEntry& b) {
     return a.last_use != b.last_use ? a.last_use > b.last_use : a.file < b.file;

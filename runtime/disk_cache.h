@@ -57,6 +57,7 @@ class DiskCache {
   std::optional<std::string> load(std::string_view key);
 
   /// Keeps the content under this key, and removes the entries unused for longest if there is too much then.
+  /// Content that alone is too much is not kept, and warned of once.
   void store(std::string_view key, std::string_view content);
 
   /// Removes the entry; for content that was stored well and turns out useless.
@@ -79,10 +80,10 @@ class DiskCache {
  private:
   std::string open_directory();  // returns why it cannot be used, or nothing
   void refuse(const std::string& reason);
-  bool write_entry(const std::string& file, std::string_view key, std::string_view content);
+  bool write_entry(const std::string& file, std::string_view bytes);
   void remove(const std::string& file);
   void sweep_and_measure();
-  void evict();
+  void evict(const std::string& newest);  // which stays
 
   DiskCacheOptions options_;
   FileDescriptor directory_;

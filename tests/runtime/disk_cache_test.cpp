@@ -241,6 +241,36 @@ TEST_CASE("the cap counts what earlier processes left") {
   CHECK(cache.info().bytes <= 5000);
 }
 
+TEST_CASE("what alone is larger than the cache may be is not kept, with one warning") {
+  const TemporaryDirectory directory;
+  const CapturedLog log;
+  DiskCache cache({directory / "c", 2000});
+  cache.store("small", std::string(500, 'x'));
+  for (const char* key : {"a kernel\nmore", "another"}) cache.store(key, std::string(3000, 'x'));
+  CHECK_FALSE(cache.load("a kernel\nmore"));
+  CHECK(cache.load("small"));
+  CHECK(log.lines().size() == 1);
+  CHECK(log.count("a kernel takes 3") == 1);
+  CHECK(log.count("may have (2000), so it is not kept; choose a larger SINTER_CACHE_SIZE") == 1);
+  cache.store("nearly all", std::string(1800, 'x'));  // more than what is left free of a full cache
+  CHECK(cache.load("nearly all"));
+  CHECK_FALSE(cache.load("small"));
+}
+
+TEST_CASE("SINTER_LOG=cache says of each entry whether it was missing, kept or found, and where") {
+  const TemporaryDirectory directory;
+  const ScopedEnvironment environment{{"SINTER_LOG", "cache"}};
+  const CapturedLog log;
+  DiskCache cache({directory / "c"});
+  cache.load("cpu kernel a\nmore");
+  cache.store("cpu kernel a\nmore", "content");
+  cache.load("cpu kernel a\nmore");
+  const std::string file = directory / "c/" + entry_file_name("cpu kernel a\nmore");
+  CHECK(log.lines() == std::vector<std::string>{"sinter [cache] cpu kernel a: missing, " + file,
+                                                "sinter [cache] cpu kernel a: kept, " + file,
+                                                "sinter [cache] cpu kernel a: found, " + file});
+}
+
 TEST_CASE("list, verify and clear see entries and nothing else") {
   const TemporaryDirectory directory;
   DiskCache cache({directory / "c"});
