@@ -36,6 +36,28 @@ std::string changed_lines(const std::vector<std::string>& before, const std::vec
   return fmt::format("{}", fmt::join(changed, "; "));
 }
 
+/// Counts how deep calls of compiled functions are nested on this thread while they are captured. One that
+/// calls itself without end would end the process when the stack is used up.
+class Depth {
+ public:
+  explicit Depth(const std::string& name) {
+    if (depth_ == most)
+      fail<UnsupportedError>(
+          "{}: compiled functions call each other {} deep while they are captured; does one call itself "
+          "without an end? What ends it must be known at capture: a number, a dtype or a shape, not an "
+          "element",
+          name, most);
+    ++depth_;
+  }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  ~Depth() { --depth_; }
+
+ private:
+  static constexpr int most = 256;
+  static inline thread_local int depth_ = 0;
+};
+
 }  // namespace
 
 struct CompiledCore::Impl {
@@ -119,6 +141,7 @@ BuiltPointer CompiledCore::Impl::build(const Signature& signature, const Body& b
 
 Captured CompiledCore::Impl::capture_alone(const Body& body, std::span<const Argument> arguments) {
   const std::lock_guard lock(capturing);
+  const Depth depth(options.name);
   return frontend::capture(options.name, body, arguments);
 }
 
@@ -137,7 +160,10 @@ CompiledCore::CompiledCore(CompileOptions options) : impl_(std::make_unique<Impl
 CompiledCore::~CompiledCore() = default;
 
 std::vector<Tensor> CompiledCore::call(const Body& body, std::span<const Argument> arguments) {
-  if (current_capture()) return body(arguments);  // it becomes part of the function being captured
+  if (current_capture()) {  // it becomes part of the function being captured
+    const Depth depth(impl_->options.name);
+    return body(arguments);
+  }
   const BuiltPointer built = impl_->find_or_build(Signature(arguments), body, arguments);
   if (settings().check) built->check_same(impl_->options.name, impl_->capture_alone(body, arguments));
   return built->run(arguments);

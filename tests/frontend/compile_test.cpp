@@ -286,6 +286,28 @@ TEST_CASE("SINTER_CHECK=1 finds a function that does something else at the next 
   CHECK_THROWS_WITH(closed(floats({1})), ContainsSubstring("hold it in a Var"));
 }
 
+TEST_CASE("a compiled function may call itself, but not without an end") {
+  using Function = Compiled<std::function<Tensor(Tensor, int)>>;
+  std::shared_ptr<Function> f;
+  const auto doubled_n_times = [&](Tensor x, int n) { return n == 0 ? x : (*f)(2.0 * x, n - 1); };
+  f = std::make_shared<Function>(doubled_n_times, CompileOptions{.name = "doublings"});
+  CHECK(numbers((*f)(floats({1, 3}), 4)) == std::vector<double>{16, 48});
+  CHECK(numbers((*f)(floats({1}), 100)) == std::vector<double>{0x1p100});
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_WITH((*f)(floats({1}), -1),
+                      ContainsSubstring("doublings: compiled functions call each other") &&
+                          ContainsSubstring("without an end"));
+  CHECK(numbers((*f)(floats({1, 3}), 5)) == std::vector<double>{32, 96});
+
+  std::shared_ptr<Function> lowered;
+  const auto lowers_itself = [&](Tensor x, int n) {
+    lowered->lower(TensorSpec{f32, {2}}, n);
+    return x;
+  };
+  lowered = std::make_shared<Function>(lowers_itself, CompileOptions{});
+  CHECK_THROWS_AS((*lowered)(floats({1, 2}), 1), UnsupportedError);
+}
+
 TEST_CASE("SINTER_LOG=recompiles says why a new program was made") {
   const Environment log("SINTER_LOG", "recompiles,guards");
   std::string lines;

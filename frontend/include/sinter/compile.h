@@ -18,7 +18,9 @@
 //     anew.
 //   - The value of a tensor cannot be asked for during capture: bool(x), item(), data() throw
 //     UnsupportedError.
-//   - A compiled function called while another is captured becomes part of that one.
+//   - A compiled function called while another is captured becomes part of that one, up to 256 deep, else it
+//   is an
+//     UnsupportedError.
 //   - It may be called from many threads: one of them compiles, the others wait, and an exception reaches
 //     all.
 //
