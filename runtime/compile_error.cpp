@@ -51,7 +51,7 @@ FirstError find_first_error(std::string_view output, std::string_view path, std:
     const int number = line_number(line, path);
     return {std::string(line), number, std::string(number > 0 ? nth_line(source, number) : "")};
   }
-  return {std::string(first.empty() ? "the compiler wrote nothing" : first), 0, ""};
+  return {std::string(first.empty() ? "the compiler said nothing" : first), 0, ""};
 }
 
 }  // namespace sinter::runtime

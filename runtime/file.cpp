@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ir/base/log.h"
+
 namespace sinter::runtime {
 
 FileDescriptor::~FileDescriptor() {
@@ -57,7 +59,16 @@ bool read_file(const std::string& path, std::string& bytes) {
 
 std::string temporary_directory() {
   const char* directory = std::getenv("TMPDIR");
-  return directory != nullptr && *directory == '/' ? directory : "/tmp";
+  if (directory == nullptr || *directory != '/') return "/tmp";
+  struct stat info {};
+  const bool is_there = stat(directory, &info) == 0;
+  if (is_there && !S_ISDIR(info.st_mode)) errno = ENOTDIR;
+  if (is_there && S_ISDIR(info.st_mode) && faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0)
+    return directory;
+  warn_once(std::string("TMPDIR ") + directory,
+            "TMPDIR={} cannot be used, so temporary files are put in /tmp: {}", directory,
+            std::strerror(errno));
+  return "/tmp";
 }
 
 }  // namespace sinter::runtime

@@ -40,7 +40,8 @@ bool write_new_file(const std::string& path, std::string_view bytes);
 /// Content of a regular file; false with errno set if it cannot be read.
 bool read_file(const std::string& path, std::string& bytes);
 
-/// $TMPDIR if that is an absolute path, else /tmp.
+/// $TMPDIR if that is an absolute path, else /tmp; that too, with a warning, where $TMPDIR is no directory
+/// that can be written.
 std::string temporary_directory();
 
 }  // namespace sinter::runtime

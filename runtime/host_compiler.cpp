@@ -113,6 +113,17 @@ std::vector<Candidate> candidates() {
   return list;
 }
 
+/// What the program says of its version. It has no need of temporary files, and so little is read of it that
+/// no log of ours goes to one.
+Outcome ask_version(const std::vector<std::string>& program) {
+  Command command{program};
+  command.arguments.emplace_back("--version");
+  command.environment = {{"LC_ALL", "C"}};
+  command.time_limit = trial_limit();
+  command.most_bytes = command.kept_bytes / 2;
+  return run_program(command);
+}
+
 /// A compiler's run: messages in English, its temporary files where we remove them.
 Outcome run_compiler(std::vector<std::string> arguments, const std::string& directory,
                      std::chrono::seconds limit) {
@@ -130,6 +141,11 @@ std::vector<std::string> concat(std::initializer_list<std::vector<std::string>> 
   return all;
 }
 
+/// How a run ended that made no object.
+std::string describe(const Outcome& outcome) {
+  return outcome.describe() + (outcome.ok() ? ", but wrote no object" : "");
+}
+
 [[noreturn]] void fail_to_compile(const std::string& kernel, const std::string& source,
                                   const Outcome& outcome, const std::vector<std::string>& arguments,
                                   const std::string& source_path) {
@@ -138,7 +154,7 @@ std::vector<std::string> concat(std::initializer_list<std::vector<std::string>> 
   if (log.empty() && write_new_file(directory + "/compile.log", outcome.out + outcome.err))
     log = directory + "/compile.log";
   const FirstError error = find_first_error(outcome.err + outcome.out, source_path, source);
-  std::string text = fmt::format("kernel {}: the C++ compiler {}", kernel, outcome.describe());
+  std::string text = fmt::format("kernel {}: the C++ compiler {}", kernel, describe(outcome));
   if (outcome.timed_out) text += fmt::format(" (SINTER_COMPILE_TIMEOUT={})", settings().compile_timeout);
   text += "\n  " + error.message;
   if (error.line > 0) text += fmt::format("\n  line {}: {}", error.line, error.code);
@@ -161,12 +177,14 @@ HostCompiler::HostCompiler(DiskCache& cache) {
                 fmt::join(faults, "; "));
     return;
   }
-  reason_ = faults.empty() ? "SINTER_CXX is off" : fmt::format("{}", fmt::join(faults, "; "));
+  reason_ = faults.empty()          ? "SINTER_CXX is off"
+            : no_directory_.empty() ? fmt::format("{}", fmt::join(faults, "; "))
+                                    : no_directory_;
 }
 
 std::string HostCompiler::try_candidate(const std::vector<std::string>& program, DiskCache& cache) try {
-  const PrivateDirectory directory;
-  const Outcome version = run_compiler(concat({program, {"--version"}}), directory.path(), trial_limit());
+  std::optional<PrivateDirectory> directory;
+  const Outcome version = ask_version(program);
   if (!version.ok()) return version.describe();
   std::string fault;
   for (const Options& options : option_sets()) {
@@ -177,12 +195,13 @@ std::string HostCompiler::try_candidate(const std::vector<std::string>& program,
     trial.identity_ = fmt::format("{}\n{}{}\n{}", quoted(program), version.out,
                                   quoted(concat({options.before, options.after})), processor_identity());
     bool hopeless = false;
-    const std::string object = trial.compile_trial(directory.path(), cache, fault, hopeless);
+    const std::string object = trial.compile_trial(directory, cache, fault, hopeless);
     if (!object.empty() && trial_is_right(object)) {
       *this = std::move(trial);
       return "";
     }
     if (!object.empty()) fault = "a trial computes wrong values";
+    no_directory_ = trial.no_directory_;
     if (hopeless) break;
   }
   return fault;
@@ -190,21 +209,28 @@ std::string HostCompiler::try_candidate(const std::vector<std::string>& program,
   return error.what();
 }
 
-std::string HostCompiler::compile_trial(const std::string& directory, DiskCache& cache, std::string& fault,
-                                        bool& hopeless) const {
+std::string HostCompiler::compile_trial(std::optional<PrivateDirectory>& directory, DiskCache& cache,
+                                        std::string& fault, bool& hopeless) {
   const std::string key = fmt::format("trial of the compiler\n{}\n{}", identity_, trial_source);
   if (auto kept = cache.load(key)) return *kept;
-  const std::string source = directory + "/trial.cpp", out = directory + "/trial.so";
+  try {
+    if (!directory) directory.emplace();
+  } catch (const CompileError& error) {
+    fault = no_directory_ = error.what();
+    hopeless = true;
+    return "";
+  }
+  const std::string source = directory->path() + "/trial.cpp", out = directory->path() + "/trial.so";
   write_new_file(source, trial_source);  // there already if other options have been tried
-  const Outcome outcome =
-      run_compiler(concat({program_, options_, {source, "-o", out}, libraries_}), directory, trial_limit());
+  const Outcome outcome = run_compiler(concat({program_, options_, {source, "-o", out}, libraries_}),
+                                       directory->path(), trial_limit());
   std::string object;
   if (outcome.ok() && read_file(out, object) && !object.empty()) {
     cache.store(key, object);
     return object;
   }
   hopeless = outcome.timed_out || outcome.flooded;  // which other options will not cure
-  fault = fmt::format("a trial {}: {}", outcome.describe(),
+  fault = fmt::format("a trial {}: {}", describe(outcome),
                       find_first_error(outcome.err + outcome.out, source, trial_source).message);
   return "";
 }

@@ -42,7 +42,7 @@ const Toolchain& KernelCache::toolchain(codegen::Backend backend) {
 
 bool KernelCache::can_compile() {
   if (compiler().usable()) return true;
-  warn_once("no compiler", "there is no C++ compiler, so programs are evaluated op by op, slowly: {}",
+  warn_once("no compiler", "{}, so programs are evaluated op by op, slowly: {}", compiler().fault(),
             compiler().reason());
   return false;
 }

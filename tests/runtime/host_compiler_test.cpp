@@ -1,5 +1,7 @@
 #include "runtime/host_compiler.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -142,7 +144,8 @@ TEST_CASE("a compiler that writes no object, or a bad one, is refused") {
   const auto lines = GENERATE(as<std::string>{}, "exit 0",
                               "for a; do case $a in *.so) echo nonsense > $a;; esac; done; exit 0");
   const ScopedEnvironment environment{{"SINTER_CXX", directory.script("c++", lines)}};
-  check_refused("");
+  check_refused(lines == "exit 0" ? "a trial exited with 0, but wrote no object: the compiler said nothing"
+                                  : "");
 }
 
 TEST_CASE("a compiler that makes wrong code is refused") {
@@ -199,6 +202,44 @@ TEST_CASE(
   CHECK(calls() == 2);
   CHECK(HostCompiler(cache).usable());
   CHECK(calls() == 3);
+}
+
+TEST_CASE("with the trial's object on disk no temporary directory is needed, nor asked for") {
+  real_compiler();
+  const TemporaryDirectory directory;
+  DiskCache cache({directory / "cache"});
+  REQUIRE(HostCompiler(cache).usable());
+  const CapturedLog log;
+  const ScopedEnvironment environment{{"TMPDIR", "/nowhere"}};
+  CHECK(HostCompiler(cache).usable());
+  CHECK(log.lines().empty());
+}
+
+TEST_CASE("a TMPDIR that cannot be used is warned of once, and /tmp serves") {
+  real_compiler();
+  const TemporaryDirectory directory;
+  const bool is_file = GENERATE(false, true);
+  const std::string path = is_file ? directory.write("file", "") : directory / "absent";
+  const CapturedLog log;
+  const ScopedEnvironment environment{{"TMPDIR", path}};
+  check_doubles(find_compiler());
+  check_doubles(find_compiler());
+  CHECK(log.lines().size() == 1);
+  CHECK(log.count("TMPDIR=" + path + " cannot be used, so temporary files are put in /tmp: " +
+                  (is_file ? "Not a directory" : "No such file or directory")) == 1);
+}
+
+TEST_CASE("without a place for temporary files that is the fault, said once, and no compiler's") {
+  if (geteuid() != 0) SINTER_SKIP("only root may try to write to /proc");
+  real_compiler();
+  const ScopedEnvironment environment{{"SINTER_CXX", {}}, {"CXX", {}}, {"TMPDIR", "/proc"}};
+  const CapturedLog log;
+  KernelCache cache{DiskCacheOptions{}};
+  CHECK_FALSE(cache.can_compile());
+  CHECK(cache.compiler().reason().starts_with("cannot make a directory for temporary files in /proc: "));
+  CHECK(log.lines().size() == 1);
+  CHECK(log.count("no C++ compiler can be run, so programs are evaluated op by op, slowly: cannot make") ==
+        1);
 }
 
 TEST_CASE("the identity of a compiler tells versions, programs, options and processors apart") {
@@ -305,5 +346,5 @@ TEST_CASE("the first error is found among notes and warnings, in any form") {
       find_first_error("ptxas info    : 0 bytes gmem\nptxas error   : too much shared data\n", "k.cu", source)
           .message == "ptxas error   : too much shared data");
   CHECK(find_first_error("\nkilled\n", "/t/k.cpp", source).message == "killed");
-  CHECK(find_first_error("", "/t/k.cpp", source).message == "the compiler wrote nothing");
+  CHECK(find_first_error("", "/t/k.cpp", source).message == "the compiler said nothing");
 }
