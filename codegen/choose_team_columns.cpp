@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "codegen/access.h"
+#include "codegen/fit_registers.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
 #include "codegen/vary.h"
@@ -76,10 +77,11 @@ Shape for_several_walks(const Kernel& k, std::int64_t length, std::int64_t vecto
                         int chunks, int processors) {
   constexpr int least_bytes = 32;  // of a stretch
   const int bytes = register_bytes(k);
+  const int soon = std::max(1, most_unrolled / (vector * std::max(1, instructions_of_element(k))));
   const auto wide = [&](int l) { return l * vector * bytes; };
   for (int l = lanes; l >= 1 && (l == lanes || wide(l) >= least_bytes); l /= 2)
     for (int threads : {256, 512, 1024}) {
-      const int slots = threads / l, most = (threads > 512 ? 128 : 256) / (vector * bytes);
+      const int slots = threads / l, most = std::min(most_register_bytes(threads) / (vector * bytes), soon);
       if (length > std::int64_t{slots} * most) continue;
       Shape s{l, power_above(divided(length, std::min(most, 8))), 1, true};
       s.slots = std::min(s.slots, slots);

@@ -95,11 +95,11 @@ RowVectors best_of(const Kernel& k, int inner, const std::vector<Access>& all, i
   return best;
 }
 
-int widest_vector(const Kernel& k, const std::vector<Access>& all) {
+int widest_vector(const Kernel& k, const std::vector<Access>& all, int bytes) {
   int narrowest = access_bytes;
   for (const Access& a : all)
     if (a.leads) narrowest = std::min(narrowest, size_in(k, a.buffer));
-  return access_bytes / narrowest;
+  return std::max(1, bytes / narrowest);
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ RowVectors row_vectors(const Kernel& k, int inner, int bytes) {
   const RowVectors own = row_vectors_of(k, inner, vector_elements(k, inner, bytes), false);
   if (!may_be_skewed(k, inner)) return own;
   const std::vector<Access> all = accesses(k, inner);
-  const int elements = widest_vector(k, all);
+  const int elements = widest_vector(k, all, bytes);
   if (elements == 1 || k.row_length().value() < std::int64_t{least_vectors} * elements) return own;
   RowVectors best = best_of(k, inner, all, elements);
   const bool fewer =

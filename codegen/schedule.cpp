@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "codegen/fit_registers.h"
 #include "codegen/staging.h"
 #include "ir/base/check.h"
 
@@ -139,16 +140,20 @@ std::span<const Chooser> choosers_of(Backend backend) {
 Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
                          std::vector<std::string>* refusals) {
   const bool cpu = device.target.backend == Backend::cpu;
-  for (const Chooser& chooser : choosers_of(device.target.backend)) {
-    std::string why;
-    if (std::optional<Schedule> s = chooser.choose(kernel, device, why)) {
-      // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
-      s->wide_index = cpu || needs_wide_index(kernel);
-      return *s;
+  const auto choose = [&](const DeviceDescription& for_device) {
+    if (refusals) refusals->clear();
+    for (const Chooser& chooser : choosers_of(device.target.backend)) {
+      std::string why;
+      if (std::optional<Schedule> s = chooser.choose(kernel, for_device, why)) {
+        // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
+        s->wide_index = cpu || needs_wide_index(kernel);
+        return *std::move(s);
+      }
+      if (refusals) refusals->push_back(why);
     }
-    if (refusals) refusals->push_back(why);
-  }
-  fail<InternalError>("no schedule takes the kernel\n{}", kernel.str());
+    fail<InternalError>("no schedule takes the kernel\n{}", kernel.str());
+  };
+  return cpu ? choose(device) : fit_registers(kernel, device, choose);
 }
 
 }  // namespace sinter::codegen
