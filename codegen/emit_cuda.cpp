@@ -59,8 +59,10 @@ void CudaEmitter::finish(KernelSource& source) {
                     schedule_.least_blocks);
     bounds += ", LEAST_BLOCKS";
   }
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const Params {}) {{\n", bounds,
-                      k_.name, shared_launch ? "batch" : "p");
+  // A thread finds its instance by a number: where it lies, not in a copy of all of them.
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({} {}) {{\n", bounds, k_.name,
+                      shared_launch ? "const __grid_constant__ Params" : "const Params",
+                      shared_launch ? "batch" : "p");
   if (shared_launch) text += batch_locals(schedule_);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   const std::string body = lines_.take();

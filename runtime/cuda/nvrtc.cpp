@@ -72,7 +72,7 @@ namespace {
 /// for kernels that wait for memory; told that one block is enough, it uses those that are there. What spills
 /// more than these few is too large for any block, and would only take longer.
 constexpr std::array room_for_one_block{"--ptxas-options=--minnctapersm=1", "--define-macro=ONE_BLOCK"};
-constexpr int few_bytes = 128;
+constexpr int few_bytes = 512;
 
 constexpr int least_major = 12, least_minor = 8;
 

@@ -25,6 +25,7 @@ namespace {
 /// the thread that reads them.
 constexpr const char* preamble = R"(
 #define __global__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define SIMULATED_JOIN_(a, b) a##b
 #define SIMULATED_JOIN(a, b) SIMULATED_JOIN_(a, b)

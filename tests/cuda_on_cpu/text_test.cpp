@@ -49,7 +49,8 @@ std::set<std::string> words_of(const std::string& text) {
 }
 
 void check_text(const std::string& text) {
-  const std::set<std::string> known{"__global__", "__launch_bounds__", "__shared__", "__restrict"};
+  const std::set<std::string> known{"__global__", "__grid_constant__", "__launch_bounds__", "__shared__",
+                                    "__restrict"};
   for (const std::string& word : words_of(common_part(text))) {
     INFO(word << "\n" << text);
     CHECK((!word.starts_with("__") || known.contains(word)));
