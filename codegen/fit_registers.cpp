@@ -104,13 +104,16 @@ class Need {
     return std::ranges::find(s_.crossings, Crossing{v, where}) != s_.crossings.end();
   }
 
+  /// Bytes are unpacked and converted long before their turn, as that takes long.
+  static int taken_by(int bytes) { return bytes == 1 ? 2 * register_size : bytes; }
+
   int loaded_bytes(const Walk& w) const {
     int bytes = 0;
     for (int v : w.values) {
       const bool copied = std::ranges::find(s_.bulk_loads, v) != s_.bulk_loads.end();
       if (k_.values[static_cast<std::size_t>(v)].kind == KernelValue::Kind::load &&
           !resides(v, Residence::registers))
-        bytes += bytes_of(k_, v) * s_.vector * (copied ? 1 : chunks_);
+        bytes += taken_by(bytes_of(k_, v)) * s_.vector * (copied ? 1 : chunks_);
     }
     for (int v : w.restored)
       if (resides(v, Residence::shared)) bytes += bytes_of(k_, v) * s_.vector;

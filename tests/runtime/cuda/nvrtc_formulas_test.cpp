@@ -143,6 +143,7 @@ TEST_CASE("narrow dtypes beside wide ones spill nothing") {
                          "  %q = floor_divide(sub(mul(add(add(%a, %b), %c), %d), %e), %f)\n"
                          "  return add(mul(add(%g, %h), %q), %i), sum(%q), %q\n"),
                    arch});
+    all.push_back({graph("%a: uint8[4096, 100000]", "  return max(abs(%a), axes=[1])\n"), arch});
     all.push_back({graph("%a: uint8[4096, 65536], %b: f64[4096, 65536]",
                          "  %e = exp(mul(%a, %b))\n"
                          "  return div(%e, sum(%e, axes=[1], keepdims=true))\n"),
