@@ -226,7 +226,8 @@ Schedule fit_registers(const Kernel& k, const DeviceDescription& device,
       }
       if (Need(k, s).fits(device)) return s;
     }
-    if (s.vector == 1 || narrower.vector_bytes == least_bytes) return s;
+    constexpr int least_vector = 2;
+    if (s.vector <= least_vector || narrower.vector_bytes == least_bytes) return s;
     narrower.vector_bytes /= 2;
     s = choose(narrower);
   }
