@@ -135,7 +135,7 @@ void CudaEmitter::restore_shared(const Walk& w) {
   for (int v : w.restored)
     if (is_shared(v)) restore(v);
   for (int v : w.kept)
-    if (is_shared(v) && load_access(v) == 0) lines_.add(fmt::format("{} r{};", type(v), v));
+    if (is_shared(v) && !is_bulk(v) && load_access(v) == 0) lines_.add(fmt::format("{} r{};", type(v), v));
 }
 
 void CudaEmitter::save_shared(const Walk& w, const std::string& at) {

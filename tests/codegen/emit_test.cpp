@@ -6,6 +6,7 @@
 #include <locale>
 #include <set>
 
+#include "codegen/emit_body.h"
 #include "ir/build.h"
 #include "runtime/program.h"
 #include "tests/catch.h"
@@ -123,6 +124,19 @@ TEST_CASE("a comment says what the kernel is, and is no part of its key") {
     CHECK(source.text.find("64 x 128") == std::string::npos);
     CHECK(source.text.find("schedule") == std::string::npos);
   }
+}
+
+TEST_CASE("rows in shared memory, copied in bulk, may be taken by single elements") {
+  const Target target = Target::cuda("sm_90a");
+  const Kernel k = kernel_of("%x: f64[8, 40000])", softmax);
+  Schedule s = schedule_of(k, target);
+  REQUIRE_FALSE(s.bulk_loads.empty());
+  s.vector = 1;
+  for (std::vector<Factor>& factors : s.axes)
+    std::erase_if(factors, [](const Factor& f) { return f.level == Level::vector; });
+  const std::string text = emit_cuda(k, s, target).text;
+  CHECK_THAT(text, ContainsSubstring("const vec<f64, 1> r0 = load_vec"));
+  CHECK_THAT(text, !ContainsSubstring("  vec<f64, 1> r0;"));
 }
 
 TEST_CASE("a kernel's parameters lie at C's offsets") {
