@@ -158,8 +158,7 @@ class Need {
 /// Those that have the freedom to take less at once.
 bool is_bounded(const Kernel& k, const Schedule& s) {
   if (!k.has_reduction()) return s.vector > 1 && s.tiles.empty() && s.lead < 0;
-  return k.has_reduction() && !k.folds_across() && k.segment_axis() < 0 && k.innermost(true) >= 0 &&
-         s.block_threads > 1;
+  return !k.folds_across() && k.segment_axis() < 0 && k.innermost(true) >= 0 && s.block_threads > 1;
 }
 
 std::vector<Factor>& row_axis(const Kernel& k, Schedule& s) {
@@ -222,9 +221,9 @@ Schedule fit_registers(const Kernel& k, const DeviceDescription& device,
   if (!is_bounded(k, s) || k.fixed_fold_order) return s;
   for (;;) {
     if (Need(k, s).vector_fits()) {
-      while (!Need(k, s).fits(device) && lighten(k, s)) {
-      }
-      if (Need(k, s).fits(device)) return s;
+      do
+        if (Need(k, s).fits(device)) return s;
+      while (lighten(k, s));
     }
     constexpr int least_vector = 2;
     if (s.vector <= least_vector || narrower.vector_bytes == least_bytes) return s;
