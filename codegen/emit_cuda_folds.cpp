@@ -168,7 +168,7 @@ void CudaEmitter::exchange_rows(const std::vector<int>& folds) {
   const auto fold_lanes = [&](int lanes) {
     for (int v : folds) butterfly(v, lanes / 2);
   };
-  if (warps == warp) {  // the same once more: written once, which halves what it takes to compile
+  if (warps == warp) {  // the same once more: written once, it compiles sooner
     lines_.add("#pragma unroll 1");
     lines_.open("for (bool of_warps = false;; of_warps = true) {");
     fold_lanes(warp);

@@ -151,7 +151,7 @@ void CudaEmitter::declare_term_scales(const Walk& w) {
 
 /// Whether v is a kept term divided by the sum of such, as in softmax. Where the terms are e to what their
 /// leader's own operand is below its maximum, they are at most 1, and one factor both rescales and divides
-/// them: it loses nothing but what makes no quotient of 2^-126.
+/// them: where it underflows, so would the quotients.
 bool CudaEmitter::is_share(const Walk& w, int v) const {
   if (!divides_row(v) || value(v).form != passes::MathForm::bounded || w.continues) return false;
   const int term = value(v).operands[0];
