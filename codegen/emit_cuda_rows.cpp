@@ -127,7 +127,7 @@ bool CudaEmitter::divides_row(int v) const {
   const KernelValue& x = value(v);
   return k_.has_reduction() && x.kind == KernelValue::Kind::compute && x.op == ir::Op::div &&
          (x.form == passes::MathForm::narrow || x.form == passes::MathForm::bounded) &&
-         !in_row_[static_cast<std::size_t>(x.operands[1])];
+         in_row_[static_cast<std::size_t>(v)] && !in_row_[static_cast<std::size_t>(x.operands[1])];
 }
 
 bool CudaEmitter::divides_exactly(const Walk& w, int v) const {

@@ -72,14 +72,18 @@ std::string random_formula(Dice& dice) {
       {"f32", "bf16", "bf16"},   {"f32", "uint8", "uint8"}, {"f32", "f64", "f32"},
       {"bf16", "uint8", "bf16"}, {"f32", "int64", "bf16"},  {"f64", "uint8", "uint8"},
       {"f16", "int8", "f32"},    {"f32", "f32", "f32"},     {"bf16", "bf16", "bf16"}};
-  constexpr int rows[] = {1, 8, 64, 4096}, lengths[] = {777, 4096, 5000, 8192, 65536, 100000, 262144};
+  constexpr int rows[] = {1, 8, 64, 4096},
+                lengths[] = {777, 4096, 5000, 5001, 8192, 12288, 14336, 65536, 100000, 100001, 262144};
   constexpr const char* of_one[] = {"exp", "tanh", "abs"};
   constexpr const char* of_two[] = {"add", "sub", "mul", "maximum", "div"};
   const auto& mix = mixes[dice(std::size(mixes))];
-  const std::string shape = fmt::format("{}, {}", dice.of(rows), dice.of(lengths));
+  const int length = dice.of(lengths);
+  const std::string full = fmt::format("{}, {}", dice.of(rows), length),
+                    same_for_rows = fmt::format("1, {}", length);
   std::string inputs, body;
   std::vector<std::string> values, computed;
   for (std::uint64_t i = 0, count = 2 + dice(5); i < count; ++i) {
+    const std::string& shape = i > 0 && dice(4) == 0 ? same_for_rows : full;
     inputs += fmt::format("{}%i{}: {}[{}]", i ? ", " : "", i, dice.of(mix), shape);
     values.push_back(fmt::format("%i{}", i));
   }
@@ -156,6 +160,14 @@ TEST_CASE("kernels that share a launch are found without a copy of their paramet
   need_nvrtc();
   const std::string text = graph("%a: f32[8, 100000], %b: f32[8, 100000]", "  return exp(%a), exp(%b)\n");
   check_spills({{text, "sm_75"}, {text, "sm_90a"}});
+}
+
+TEST_CASE("a column divides what it has once by what it has folded") {
+  need_nvrtc();
+  for (const int columns : {777, 4096})
+    check_spills({{graph(fmt::format("%a: bf16[8, {0}], %b: bf16[1, {0}]", columns),
+                         "  %r = add(sum(%a, axes=[0], keepdims=true), 1.0)\n  return div(tanh(%b), %r)\n"),
+                   "sm_90a"}});
 }
 
 TEST_CASE("formulas drawn at random spill nothing") {
