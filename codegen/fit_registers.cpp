@@ -60,19 +60,19 @@ class Need {
     const auto keep = [&](int v) {
       return resides(v, Residence::registers) || resides(v, Residence::shared);
     };
-    int kept = 0, loaded = 0, states = 0;
-    for (const Crossing& c : s.crossings)
-      if (c.residence == Residence::registers) kept += bytes_of(k, c.value) * s.vector * chunks_;
-    for (const Walk& w : walks(keep)) {
+    int loaded = 0, states = 0;
+    const std::vector<Walk> all = walks(keep);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Walk& w = all[i];
       if (!w.continues) loaded = states = 0;
       loaded += loaded_bytes(w);
       states += state_bytes(w);
-      int held = kept + loaded + states;
+      int held = std::max(kept_bytes(all, i), kept_bytes(all, i + 1)) + loaded + states;
       for (int store : w.stores)
         held += bytes_of(k, k.stores[static_cast<std::size_t>(store)].value) * s.vector;
       for (int v : w.row_values) held += bytes_of(k, v) * (s.columns ? s.vector : 1);
       const int live = live_bytes(k, w) * s.vector, instructions = codegen::instructions_of(k, w);
-      held_ = std::max(held_, held + live);
+      held_ = std::max(held_, held + (is_pressed() ? std::min(live, live_bytes(k, w) * few_at_once) : live));
       if (instructions > few_instructions) of_vector_ = std::max(of_vector_, live);
       instructions_ += std::int64_t{instructions} * s.vector * chunks_;
       for (int v : w.values) has_wide_ = has_wide_ || bytes_of(k, v) >= wide;
@@ -92,6 +92,27 @@ class Need {
 
  private:
   static constexpr int few_instructions = 4;
+  static constexpr int few_at_once = 2;  // of a vector's elements
+
+  /// A compiler that must leave room for other blocks takes the elements of a row in registers one after the
+  /// other, though not as strictly as it could.
+  bool is_pressed() const { return s_.least_blocks > 1 && !s_.columns && !lies_in_shared_memory(s_); }
+
+  /// What is in registers between two walks, before that of this number.
+  int kept_bytes(const std::vector<Walk>& all, std::size_t before) const {
+    int bytes = 0;
+    for (const Crossing& c : s_.crossings) {
+      const auto has = [&](const std::vector<int>& values) {
+        return std::ranges::find(values, c.value) != values.end();
+      };
+      const auto middle = all.begin() + static_cast<std::ptrdiff_t>(before);
+      if (c.residence == Residence::registers &&
+          std::any_of(all.begin(), middle, [&](const Walk& w) { return has(w.values); }) &&
+          std::any_of(middle, all.end(), [&](const Walk& w) { return has(w.restored); }))
+        bytes += bytes_of(k_, c.value) * s_.vector * chunks_;
+    }
+    return bytes;
+  }
 
   std::vector<Walk> walks(const std::function<bool(int)>& keep) const {
     if (k_.has_reduction()) return stage(k_, keep, s_.joined, keeps_terms(s_)).walks;
@@ -133,9 +154,12 @@ class Need {
 
   /// Bytes of the registers that a thread can have.
   int room(const DeviceDescription& device) const {
-    constexpr int most_registers = 255;
-    const int threads = std::max(s_.block_threads, 1) * std::max(s_.least_blocks, 1);
-    return register_size * std::min(most_registers, device.registers_per_processor / threads);
+    // A multiprocessor has four schedulers with a fourth of the registers each, and a warp gets 8 at a time.
+    constexpr int most_registers = 255, schedulers = 4, unit = 8;
+    const int warps = (std::max(s_.block_threads, 1) + warp_threads - 1) / warp_threads;
+    const int of_scheduler = (warps * std::max(s_.least_blocks, 1) + schedulers - 1) / schedulers;
+    const int each = device.registers_per_processor / schedulers / warp_threads / of_scheduler;
+    return register_size * std::min(most_registers, each / unit * unit);
   }
 
   /// How much of that may be filled by these values. Walks over rows in shared memory are no unrolled loops,
@@ -186,6 +210,10 @@ bool read_again(const Kernel& k, Schedule& s) {
 
 /// Changes one thing, so that a thread holds less; false where nothing is left to change.
 bool lighten(const Kernel& k, Schedule& s) {
+  if (s.least_blocks > 1 && !s.columns && !is_looped(row_axis(k, s))) {
+    s.least_blocks = 0;
+    return true;
+  }
   if (read_again(k, s)) return true;
   std::vector<Factor>& along = row_axis(k, s);
   if (Factor* const chunks = sized(along, Level::loop); is_looped(along) && chunks && chunks->size > 1) {
