@@ -19,6 +19,7 @@ constexpr std::int64_t most_block_elements = 32768;  // of one block, if a clust
 constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
 constexpr int portable_cluster = 8;
 constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
+constexpr int crowded_bytes = 53 << 10;      // four
 constexpr int bytes_of_system = 1 << 10;     // shared memory that every block takes beside what it asks for
 
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
@@ -67,18 +68,23 @@ struct Sharing {
   int blocks() const { return cluster * pieces; }
 };
 
+constexpr int few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
+
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
 /// rescale sums after them.
-int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) {
+int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing, std::int64_t at_once) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
+  constexpr int crowding_bytes = 8;  // of an element
+  const bool many = s.block_threads * (blocks > 1 ? at_once : s.least_blocks) > few_threads;
+  if (many && direct_bytes >= crowding_bytes) return 1;
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
   const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
-  constexpr int most_bytes = 64;  // of registers: with more, fewer blocks fit a multiprocessor
   if (blocks == 1 || direct_bytes == 0) return chunks;
+  constexpr int most_chunks = 2, most_bytes = 64;  // of registers: with more, fewer blocks fit
   const int most_elements = direct.shifted && sharing.cluster > 1 ? 8 : 16;
   return std::clamp(most_bytes / (direct_bytes * s.vector), 1,
-                    std::min(chunks, std::max(1, most_elements / s.vector)));
+                    std::clamp(most_elements / s.vector, 1, most_chunks));
 }
 
 /// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
@@ -95,6 +101,16 @@ int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, st
   for (std::int64_t pieces = least; pieces <= std::min(most, least + least / 4); ++pieces)
     if (length % (pieces * step) == 0) return static_cast<int>(pieces);
   return static_cast<int>(least);
+}
+
+/// How many vectors along a row are loaded that are the same for all of them.
+int same_for_rows(const Kernel& k) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  int count = 0;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    count +=
+        k.values[v].kind == KernelValue::Kind::load && in_row[v] && is_same_for_rows(k, static_cast<int>(v));
+  return count;
 }
 
 /// How many loads of a row's elements there are of what is not kept.
@@ -145,9 +161,18 @@ std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& dev
   const bool one_does = is_copied(k, device, crossings, vectors) && (two_fit ? others < 2 : others == 0)
                             ? two_fit
                             : length <= most_block_elements && part_bytes(1) <= room;
-  if (!one_does)
+  const bool shifted = vectors.after > 0;
+  if (!one_does) {
     while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
       cluster += cluster < portable_cluster ? 1 : cluster;
+    // Loads of two accesses each take more threads to keep the memory busy.
+    if (shifted)
+      for (int more = cluster; more <= portable_cluster && more <= device.cluster_blocks; ++more)
+        if (part_bytes(more) <= crowded_bytes) {
+          cluster = more;
+          break;
+        }
+  }
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
   constexpr std::int64_t least_bytes = 384 << 10;
@@ -174,10 +199,13 @@ Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t m
                     const Direct& direct, bool skewed) {
   const std::int64_t enough_bytes = skewed && !direct.shifted ? 160 << 10 : 128 << 10;
   constexpr std::int64_t least_threads = 128;
-  const std::int64_t processor_threads = direct.shifted ? 1536 : 2048;  // the fewer, the more registers
+  constexpr std::int64_t most_threads = 2048, few_blocks = 3;
+  constexpr int crowding_bytes = 8;  // of an element
+  const std::int64_t wanted = (enough_bytes + row_bytes - 1) / row_bytes;
+  const bool roomy = direct.shifted || (direct.bytes >= crowding_bytes && wanted <= few_blocks);
+  const std::int64_t processor_threads = roomy ? few_threads : most_threads;
   const std::int64_t blocks =
-      std::clamp<std::int64_t>((enough_bytes + row_bytes - 1) / row_bytes, 2,
-                               std::min(most_blocks, processor_threads / least_threads));
+      std::clamp<std::int64_t>(wanted, 2, std::min(most_blocks, processor_threads / least_threads));
   const std::int64_t most = processor_threads / blocks / warp_threads * warp_threads;
   const std::int64_t steps = (vectors + most - 1) / most;
   const std::int64_t warps = ((vectors + steps - 1) / steps + warp_threads - 1) / warp_threads;
@@ -209,11 +237,12 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const Team held = team_for(vectors, register_bytes(k), 2 * largest_registers_team);
   const bool fits = held.whole && held.threads <= largest_registers_team &&
                     held.chunks * s.vector <= most_register_elements;
-  // Loads of two accesses each need registers that a row in shared memory leaves free.
-  constexpr int most_shifting = 224;
-  const bool shifting = device.bulk_copies && vectors.after > 0 && held.threads > most_shifting;
-  if (!also_short && !shifting &&
-      (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
+  // Loads of two accesses each need registers that a row in shared memory leaves free, as do those of several
+  // vectors that are the same for all rows.
+  constexpr int most_shifting = 224, most_crowding = 96, crowding = 2;
+  const bool roomier = device.bulk_copies && ((vectors.after > 0 && held.threads > most_shifting) ||
+                                              (same_for_rows(k) >= crowding && held.threads > most_crowding));
+  if (!also_short && !roomier && (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }
@@ -255,7 +284,8 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
   const Direct direct = loaded_directly(k, s, vectors);
-  const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() && direct.tensors < 2;
+  const bool copied =
+      blocks == 1 && s.bulk_loads.size() == s.crossings.size() && (direct.tensors < 2 || !direct.shifted);
   const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
   const auto wanted = std::clamp<std::int64_t>(part / (std::int64_t{vectors_of_thread} * s.vector),
                                                std::int64_t{4} * warp_threads, largest_registers_team);
@@ -274,10 +304,10 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
   }
   // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
-  constexpr int enough_registers = 40;  // of a thread
+  constexpr int enough_registers = 32;  // of a thread
   if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
     s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct, *sharing);
+  const int chunks = chunks_for(s, direct, *sharing, at_once);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});

@@ -20,6 +20,33 @@ int fixed_vector(const Kernel& k) {
   return k.written_run.known_divisor(k.facts) % elements == 0 ? elements : 1;
 }
 
+/// Of what is loaded anew for every row.
+std::int64_t bytes_of_row(const Kernel& k) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  std::int64_t bytes = 0;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (k.values[v].kind == KernelValue::Kind::load && in_row[v] && !is_same_for_rows(k, static_cast<int>(v)))
+      bytes += k.row_length().value() * size_of(k.values[v].dtype);
+  return bytes;
+}
+
+/// Blocks for which registers must leave room on a multiprocessor, where a few registers more would keep one
+/// out that the memory is idle without; 0: the compiler decides.
+int least_blocks_for(const Kernel& k, const Team& team, const RowVectors& vectors) {
+  constexpr int processor_threads = 2048;
+  if (vectors.skewed) {  // what is in no vector takes some more
+    constexpr int least_threads = 256, few_elements = 16;
+    const bool fills = vectors.after == 0 && vectors.elements >= 8 && team.threads >= least_threads &&
+                       team.chunks * vectors.elements <= few_elements;
+    return fills ? processor_threads / team.threads : 0;
+  }
+  constexpr std::int64_t enough_bytes = 64 << 10;  // on their way at once
+  constexpr int blocks = 3;
+  const std::int64_t bytes = bytes_of_row(k);
+  const bool two_are_few = 2 * bytes < enough_bytes && blocks * bytes >= enough_bytes;
+  return two_are_few && blocks * team.threads <= processor_threads ? blocks : 0;
+}
+
 }  // namespace
 
 std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescription& device, std::string&) {
@@ -52,12 +79,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   }
   const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
-  // What is in no vector takes registers that keep a block out, where threads would otherwise fill the
-  // processor.
-  constexpr int least_block = 256, few_elements = 16, processor_threads = 2048;
-  if (s.skewed && vectors.after == 0 && s.vector >= 8 && team.whole && team.threads >= least_block &&
-      team.chunks * s.vector <= few_elements)
-    s.least_blocks = processor_threads / s.block_threads;
+  if (!fixed && team.whole) s.least_blocks = least_blocks_for(k, team, vectors);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (rows > 1 && kept_axis >= 0) s.axes[static_cast<std::size_t>(kept_axis)].push_back({Level::block, rows});
   if (inner < 0) return s;
