@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/cache_policy.h"
 #include "codegen/fit_registers.h"
 #include "ir/base/check.h"
 
@@ -20,6 +21,7 @@ std::vector<Schedule> candidates(const Kernel& k, const Schedule& chosen, const 
   if (by->vary == nullptr) return list;
   for (Schedule& s : by->vary(k, device, chosen)) {
     s.wide_index = chosen.wide_index;
+    s.outlasting = loads_outlast_stores(k, s, device);
     if (s.block_threads > device.block_threads || list.size() == most_candidates) continue;
     if (!fits_registers(k, s, device)) continue;
     if (std::ranges::find(list, s) == list.end()) list.push_back(std::move(s));

@@ -192,10 +192,11 @@ std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at)
     const std::string from = is_bulk(v) ? fmt::format("row{} + f", v)
                                         : fmt::format("{} + {}", body_.buffer(x.buffer),
                                                       body_.affine(x.address, fmt::format("v{}", v)));
-    const std::string vector = loads_shifted(v)
-                                   ? fmt::format("load_shifted<{}>({}, {})", vector_, body_.buffer(x.buffer),
-                                                 body_.affine(x.address, fmt::format("v{}", v)))
-                                   : fmt::format("load_vec<{}, {}>({})", access, vector_, from);
+    const std::string vector =
+        loads_shifted(v) ? fmt::format("load_shifted<{}>({}, {})", vector_, body_.buffer(x.buffer),
+                                       body_.affine(x.address, fmt::format("v{}", v)))
+                         : fmt::format("load_vec{}<{}, {}>({})", is_bulk(v) ? "" : loads_like(schedule_),
+                                       access, vector_, from);
     lines_.add(fmt::format("{}x{}{} = {};", at.empty() ? "const " + type + " " : "", v, at,
                            x.guard < 0 ? vector : fmt::format("v{} ? {} : {}{{}}", x.guard, vector, type)));
   }

@@ -20,6 +20,11 @@ struct FoldPart {
   std::string identity;
 };
 
+/// What the names of the prelude's loads and copies of global memory end with under a schedule.
+inline std::string_view loads_like(const Schedule& s) {
+  return s.outlasting ? "_outlasting" : "";
+}
+
 class CudaEmitter {
  public:
   CudaEmitter(const Kernel& kernel, const Schedule& schedule, const Target& target);

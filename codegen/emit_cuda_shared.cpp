@@ -90,9 +90,9 @@ void CudaEmitter::start_copies() {
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
-    lines_.add(fmt::format("bulk_load(s{0}{4}, {1} + {2}, (uint32){5} * {3}u, &arrived{0});", v,
+    lines_.add(fmt::format("bulk_load{6}(s{0}{4}, {1} + {2}, (uint32){5} * {3}u, &arrived{0});", v,
                            body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
-                           size_of(x.dtype), skip, copied));
+                           size_of(x.dtype), skip, copied, loads_like(schedule_)));
   }
   fetch_ahead();
   lines_.close();
@@ -109,8 +109,9 @@ void CudaEmitter::fetch_ahead() {
     std::string place = body_.affine(x.address, fmt::format("v{}", v));
     // The later row's vectors may begin a few elements further on.
     if (schedule_.skewed) place = fmt::format("({0}) / {1} * {1}", place, load_access(v));
-    lines_.add(fmt::format("bulk_prefetch({} + {}, (uint32){} * {}u);", body_.buffer(x.buffer), place,
-                           schedule_.skewed ? "(count - skip)" : "count", size_of(x.dtype)));
+    lines_.add(fmt::format("bulk_prefetch{}({} + {}, (uint32){} * {}u);", loads_like(schedule_),
+                           body_.buffer(x.buffer), place, schedule_.skewed ? "(count - skip)" : "count",
+                           size_of(x.dtype)));
   }
   lines_.close();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "codegen/cache_policy.h"
 #include "codegen/fit_registers.h"
 #include "codegen/staging.h"
 #include "ir/base/check.h"
@@ -100,6 +101,7 @@ std::string Schedule::str() const {
   for (int v : bulk_loads) text += fmt::format("; v{} by bulk copy", v);
   if (rows_at_once > 1) text += fmt::format("; {} rows at once", rows_at_once);
   if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
+  if (outlasting) text += "; loads outlast stores in the cache";
   if (batch > 1) text += fmt::format("; {} at most in one launch{}", batch, in_turn ? ", in turn" : "");
   return text;
 }
@@ -147,6 +149,7 @@ Schedule choose_schedule(const Kernel& kernel, const DeviceDescription& device,
       if (std::optional<Schedule> s = chooser.choose(kernel, for_device, why)) {
         // The host's addresses are 64 bits wide anyway, so there narrow indices would only add conversions.
         s->wide_index = cpu || needs_wide_index(kernel);
+        s->outlasting = loads_outlast_stores(kernel, *s, device);
         return *std::move(s);
       }
       if (refusals) refusals->push_back(why);

@@ -63,6 +63,7 @@ struct Schedule {
   int batch = 1;             // instances of the kernel that one launch takes at most
   bool in_turn = false;      // they have as many blocks each, and take turns block by block
   bool wide_index = true;    // 64-bit index arithmetic
+  bool outlasting = false;   // what is loaded leaves the last-level cache after what is stored
 
   /// "i0: grid; i1: loop, lane 256; v3 in shared memory"
   std::string str() const;

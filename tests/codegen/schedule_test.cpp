@@ -266,7 +266,7 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   CHECK(
       scaled_rows("f32[65536, 32768]", "f32[32768]") ==
       "shared rows: i0: grid; i1: loop, loop 4, warp 32, lane 32, vector 4; v0 in shared memory; v0 by bulk "
-      "copy; 33 rows ahead brought nearer");
+      "copy; 33 rows ahead brought nearer; loads outlast stores in the cache");
   CHECK(rows("f32[65536, 32768]").find("i1: cluster 2, loop") != std::string::npos);
   CHECK(rows("bf16[M, 50264]").find("i1: loop, loop 1, warp 29") != std::string::npos);
   CHECK(rows("f32[8192, 80000]").find("i1: cluster 5, loop") != std::string::npos);

@@ -148,7 +148,7 @@ TEST_CASE("the largest cluster folds a row that its blocks have brought by bulk 
       "if (t < 16) store_to_block(&got[rank], t, sum);\ncluster_arrive(); cluster_wait();\nsum = 0;\n"
       "for (int b = 0; b < 16; ++b) sum += got[b];\n"
       "vec<f32, 4> y; for (int k = 0; k < 4; ++k) y.at[k] = (f32)(sum / 4096 + (int64)x.at[k]);\n"
-      "store_streaming<4>(out0 + rank * 4096 + t * 4, y);";
+      "store_vec<4>(out0 + rank * 4096 + t * 4, y);";
   const Planted planted(body, {.n = blocks * part,
                                .blocks = blocks,
                                .threads = threads,

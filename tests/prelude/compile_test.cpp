@@ -54,11 +54,6 @@ std::string cuda_kernels() {
   text +=
       "ENTRY void last(uint32* counter, f32* x) { if (arrive_last(counter, 8)) *x = "
       "*dynamic_shared<f32>(64); }\n";
-  for (DType t : all_dtypes)
-    text += fmt::format(
-        "ENTRY void stream_{0}({0}* to, const {0}* from) {{ const vec<{0}, 16> x = load_vec<1, 16>(from); "
-        "store_streaming<1>(to, x); store_streaming<2>(to, x); }}\n",
-        name(t));
   return kernels_of_every_operation() + "namespace sinter {\n" + text + "}\n";
 }
 
@@ -68,7 +63,15 @@ std::string hopper_kernels() {
       "ENTRY void copy(f32* to, const f32* from) { bulk_barrier* bar = dynamic_shared<bulk_barrier>(); "
       "f32* row = dynamic_shared<f32>(128); bulk_prefetch(from + 64, 256); bulk_init(bar); bulk_load(row, "
       "from, "
-      "256, bar); sync_block(); bulk_wait(bar, 0); *to = *row; }\n";
+      "256, bar); sync_block(); bulk_wait(bar, 0); *to = *row; }\n"
+      "ENTRY void keep(const f32* from) { bulk_prefetch_outlasting(from, 256); "
+      "bulk_load_outlasting(dynamic_shared<f32>(128), from, 256, dynamic_shared<bulk_barrier>()); }\n";
+  for (DType t : all_dtypes)
+    text += fmt::format(
+        "ENTRY void stay_{0}({0}* to, const {0}* from) {{ store_vec<1>(to, load_vec_outlasting<1, "
+        "16>(from)); "
+        "store_vec<2>(to, load_vec_outlasting<2, 16>(from)); }}\n",
+        name(t));
   for (DType t : all_dtypes)
     text += fmt::format(
         "ENTRY void pass_{0}({0}* x) {{ cluster_arrive(); cluster_wait(); "

@@ -31,8 +31,8 @@ std::string kernel(const std::string& body) {
 constexpr const char* last_block = R"(
   const vec<f32, 4> a = load_vec<4, 4>(p.a + (blockIdx.x * 256 + t) * 4);
   const vec<bf16, 8> b = load_vec<8, 8>(p.b + (blockIdx.x * 256 + t) * 8);
-  store_streaming<4>(p.x + (blockIdx.x * 256 + t) * 4, a);
-  store_streaming<8>(p.y + (blockIdx.x * 256 + t) * 8, b);
+  store_vec<4>(p.x + (blockIdx.x * 256 + t) * 4, a);
+  store_vec<8>(p.y + (blockIdx.x * 256 + t) * 8, b);
   f32* const mine = dynamic_shared<f32>(128);
   mine[t] = a.at[0] + to_f32(b.at[7]);
   sync_block();
@@ -62,6 +62,21 @@ constexpr const char* cluster = R"(
   cluster_arrive();
   cluster_wait();
   p.x[blockIdx.x * 256 + t] = got[t % 8];
+)";
+
+constexpr const char* outlasting = R"(
+  __shared__ bulk_barrier bar;
+  f32* const row = dynamic_shared<f32>();
+  if (t == 0) {
+    bulk_init(&bar);
+    bulk_load_outlasting(row, p.a + blockIdx.x * 1024, 4096, &bar);
+    bulk_prefetch_outlasting(p.a + (blockIdx.x + 132) * 1024, 4096);
+  }
+  const vec<bf16, 8> b = load_vec_outlasting<8, 8>(p.b + (blockIdx.x * 256 + t) * 8);
+  const vec<bf16, 8> again = load_vec_outlasting<4, 8>(p.b + (blockIdx.x * 256 + t) * 8);
+  sync_block();
+  bulk_wait(&bar, 0);
+  p.x[blockIdx.x * 256 + t] = row[t] + to_f32(b.at[7]) + to_f32(again.at[1]);
 )";
 
 constexpr const char* messages = R"(
@@ -113,7 +128,6 @@ TEST_CASE("a fold by the last block compiles for every architecture") {
     CHECK(made.accesses == std::vector<std::string>{"load 16 bytes at 0", "load 16 bytes at 8",
                                                     "store 16 bytes at 16", "store 16 bytes at 24",
                                                     "load 4 bytes at 32", "store 4 bytes at 32"});
-    CHECK(has(made, "st.global.cs.v4"));
     CHECK(has(made, "atom.acq_rel.gpu.global.inc.u32"));
     // What others have written is read after the arrival, and not through the cache of what never changes.
     CHECK(made.code.ptx.find("ld.global.f32", made.code.ptx.find("atom.acq_rel")) != std::string::npos);
@@ -135,6 +149,21 @@ TEST_CASE("clusters and bulk copies compile for every architecture from sm_90 on
           "barrier.cluster.wait", "st.shared::cluster.u32", "cp.async.bulk.prefetch.L2"})
       CHECK(has(made, text));
     CHECK(has(made, "ld.shared.f32"));  // not by addresses that could be of any memory
+  }
+}
+
+TEST_CASE("what outlasts the rest in the cache is asked for by every kind of load from sm_90 on") {
+  if (!nvrtc().usable()) SINTER_SKIP("no NVRTC: " + nvrtc().reason());
+  for (const int number : nvrtc().architectures()) {
+    if (number < 90) continue;
+    INFO(number);
+    const Compiled made = compile(outlasting, fmt::format("sm_{}", number));
+    CHECK(made.accesses == std::vector<std::string>{"load 16 bytes at 0", "load 16 bytes at 8",
+                                                    "load 8 bytes at 8", "store 4 bytes at 16"});
+    for (const char* text : {"createpolicy.fractional.L2::evict_last", "ld.global.L2::cache_hint.v4",
+                             "ld.global.L2::cache_hint.v2", "complete_tx::bytes.L2::cache_hint",
+                             "cp.async.bulk.prefetch.L2.global.L2::cache_hint"})
+      CHECK(has(made, text));
   }
 }
 
