@@ -7,10 +7,14 @@
 namespace sinter::codegen {
 namespace {
 
-/// Whether several blocks take one row, in a cluster or by its pieces.
-bool shares_rows(const Kernel& k, const Schedule& s) {
-  for (std::size_t i = 0; i < s.axes.size(); ++i)
-    if (sized(s.axes[i], Level::cluster) || (k.axes[i].reduced && sized(s.axes[i], Level::grid))) return true;
+/// Whether blocks wait for each other over a row, with nothing on its way meanwhile that the cache is to
+/// keep.
+bool waits_for_blocks(const Kernel& k, const Schedule& s) {
+  for (std::size_t i = 0; i < s.axes.size(); ++i) {
+    const bool fetches_ahead = s.rows_ahead > 0 && !s.skewed;
+    if (sized(s.axes[i], Level::cluster) && !fetches_ahead) return true;
+    if (k.axes[i].reduced && sized(s.axes[i], Level::grid)) return true;
+  }
   return false;
 }
 
@@ -20,7 +24,7 @@ bool loads_outlast_stores(const Kernel& k, const Schedule& s, const DeviceDescri
   constexpr std::int64_t caches = 4;       // so many times its size must be moved
   constexpr std::int64_t least_share = 4;  // of what is read, a fourth is written
   const ir::Dim read = k.bytes(false), written = k.bytes(true);
-  if (device.outlasting_bytes == 0 || !read.is_constant() || !written.is_constant() || shares_rows(k, s))
+  if (device.outlasting_bytes == 0 || !read.is_constant() || !written.is_constant() || waits_for_blocks(k, s))
     return false;
   return read.value() + written.value() >= caches * device.outlasting_bytes &&
          least_share * written.value() >= read.value();

@@ -273,7 +273,7 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
   CHECK(
       rows("bf16[4096, 131072]") ==
       "shared rows: i0: grid; i1: cluster 4, loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; "
-      "v0 by bulk copy; 24 rows ahead brought nearer");
+      "v0 by bulk copy; 24 rows ahead brought nearer; loads outlast stores in the cache");
   // Few rows go to more blocks than they need.
   CHECK(rows("f32[8, 65536]").find("cluster 16") != std::string::npos);
   CHECK(rows("f32[8192, 65536]").find("cluster 4") != std::string::npos);
