@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "codegen/access.h"
+#include "codegen/cache_policy.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
 #include "codegen/vary_rows.h"
@@ -43,7 +44,10 @@ std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings)
 /// many tensors, and bytes of each element.
 struct Direct {
   int tensors = 0, bytes = 0;
-  bool shifted = false;  // some by two accesses each
+  bool shifted = false;   // some by two accesses each
+  bool in_order = false;  // each where it is written
+  /// A compiler that may move them together needs more registers.
+  bool crowd() const { return tensors > 1 && !in_order; }
 };
 
 Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vectors) {
@@ -56,8 +60,9 @@ Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vec
         std::ranges::find(s.bulk_loads, static_cast<int>(v)) != s.bulk_loads.end())
       continue;
     const bool shifted = x.address.factor(inner).is(1) && is_shifted(k, x.buffer, x.address, inner, vectors);
-    direct = {direct.tensors + 1, direct.bytes + size_of(x.dtype) * (shifted ? 2 : 1),
-              direct.shifted || shifted};
+    ++direct.tensors;
+    direct.bytes += size_of(x.dtype) * (shifted ? 2 : 1);
+    direct.shifted = direct.shifted || shifted;
   }
   return direct;
 }
@@ -71,13 +76,13 @@ struct Sharing {
 constexpr int few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
 
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
-/// rescale sums after them.
-int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing, std::int64_t at_once) {
+/// rescale sums after them. Of wide elements fewer registers are left.
+int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
-  constexpr int crowding_bytes = 8;  // of an element
-  const bool many = s.block_threads * (blocks > 1 ? at_once : s.least_blocks) > few_threads;
-  if (many && direct_bytes >= crowding_bytes) return 1;
+  constexpr int narrow_vector = 8;
+  const bool many = s.block_threads * s.least_blocks > few_threads;
+  if (s.vector < narrow_vector && (many || (s.least_blocks > 1 && direct.crowd()))) return 1;
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
   const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
   if (blocks == 1 || direct_bytes == 0) return chunks;
@@ -200,9 +205,8 @@ Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t m
   const std::int64_t enough_bytes = skewed && !direct.shifted ? 160 << 10 : 128 << 10;
   constexpr std::int64_t least_threads = 128;
   constexpr std::int64_t most_threads = 2048, few_blocks = 3;
-  constexpr int crowding_bytes = 8;  // of an element
   const std::int64_t wanted = (enough_bytes + row_bytes - 1) / row_bytes;
-  const bool roomy = direct.shifted || (direct.bytes >= crowding_bytes && wanted <= few_blocks);
+  const bool roomy = direct.shifted || direct.crowd() || (direct.tensors > 1 && wanted <= few_blocks);
   const std::int64_t processor_threads = roomy ? few_threads : most_threads;
   const std::int64_t blocks =
       std::clamp<std::int64_t>(wanted, 2, std::min(most_blocks, processor_threads / least_threads));
@@ -283,7 +287,8 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   // A block that is alone on its multiprocessor has as many threads as there can be; what comes next is
   // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
-  const Direct direct = loaded_directly(k, s, vectors);
+  Direct direct = loaded_directly(k, s, vectors);
+  direct.in_order = loads_outlast_stores(k, s, device);
   const bool copied =
       blocks == 1 && s.bulk_loads.size() == s.crossings.size() && (direct.tensors < 2 || !direct.shifted);
   const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
@@ -304,10 +309,10 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
     if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
   }
   // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
-  constexpr int enough_registers = 32;  // of a thread
+  const int enough_registers = direct.shifted ? 32 : 40;  // of a thread
   if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
     s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct, *sharing, at_once);
+  const int chunks = chunks_for(s, direct, *sharing);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});
