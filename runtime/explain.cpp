@@ -146,6 +146,7 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
                          {"bytes_written", number(k.bytes(true))},
                          {"id", id(i)},
                          {"launch", id(static_cast<std::size_t>(p.launch_of(p.kernels_of[i][j])[0].group))}});
+      if (!k.apart.empty()) kernels.back()["apart"] = k.apart;
       if (const std::optional<Choice> choice = p.choice_of(at))
         kernels.back()["tuned"] = {{"candidate", choice->candidate},
                                    {"candidates", choice->of},
@@ -196,6 +197,7 @@ std::string Program::explain() const {
         text += fmt::format("    {}\n", others);
       if (const std::optional<Choice> choice = p.choice_of(at))
         text += fmt::format("    tuned    {}\n", choice->str());
+      for (const std::string& reason : k.apart) text += fmt::format("    apart    {}\n", reason);
     }
   }
   for (const passes::Boundary& b : p.partition.boundaries)

@@ -110,6 +110,20 @@ TEST_CASE("what needs one pass over memory is one kernel on either target") {
     }
 }
 
+TEST_CASE("explain says why a fold is not made along with the one whose result it needs") {
+  const TemporaryDirectory directory;
+  const std::string file =
+      directory.write("apart.graph",
+                      "graph @f(%x: f32[512, 65536]) {\n  %m = mul(sum(%x, axes=[1], keepdims=true), 0.5)\n"
+                      "  return sum(exp(sub(%x, %m)), axes=[1])\n}\n");
+  CHECK_THAT(tool_output({"explain", file, "--target", "cuda"}),
+             ContainsSubstring("apart    v6 is folded after v1: "));
+  const auto facts = tool_json({"explain", file, "--target", "cuda", "--json"});
+  CHECK(facts["kernels"][0]["apart"].size() == 1);
+  CHECK_FALSE(
+      tool_json({"explain", "softmax", "--target", "cuda", "--json"})["kernels"][0].contains("apart"));
+}
+
 TEST_CASE("explain and dot say which products add a bias at their end") {
   const auto epilogue = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"explain", "linear_gelu", "--json"});
