@@ -64,6 +64,7 @@ void add_report(Json& kernel, const KernelReport& report) {
   kernel["loads"] = accesses_json(report, false);
   kernel["stores"] = accesses_json(report, true);
   kernel["compile_ms"] = report.compile_ms;
+  kernel["compilations"] = report.compilations;
 }
 
 /// The nodes that the group's first, or its second kernel computes.

@@ -31,6 +31,7 @@ struct KernelReport {
   /// narrowest among those. Zero where there are none.
   int load_bytes = 0, store_bytes = 0;
   double compile_ms = 0;
+  int compilations = 1;  // 2 where the first would have spilled a few registers
   std::string ptx;
 };
 

@@ -23,6 +23,7 @@ KernelReport compile(const codegen::KernelSource& source) {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   KernelReport report;
   report.compile_ms = spent.count();
+  report.compilations = code.compilations;
   report.ptx = code.ptx;
   if (const auto used = read_ptxas_report(code.log))
     report.resources = {used->registers, used->spill_bytes, used->stack_bytes, used->shared_bytes};

@@ -17,6 +17,7 @@ struct CudaCode {
   std::string image;  // a cubin; PTX, which the driver compiles, for architectures that NVRTC does not know
   std::string ptx;
   std::string log;  // with what ptxas says of registers, spills and shared memory, for a cubin
+  int compilations = 1;
 };
 
 class Nvrtc {
