@@ -85,6 +85,11 @@ int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) 
   if (s.vector < narrow_vector && (many || (s.least_blocks > 1 && direct.crowd()))) return 1;
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
   const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
+  if (blocks == 1 && s.least_blocks <= 1) {                        // alone on its multiprocessor
+    constexpr int registers_bytes = 256 << 10, other_bytes = 128;  // what is computed
+    const int room = registers_bytes / s.block_threads - other_bytes;
+    return std::clamp(room / (direct_bytes * s.vector), 1, chunks);
+  }
   if (blocks == 1 || direct_bytes == 0) return chunks;
   constexpr int most_chunks = 2, most_bytes = 64;  // of registers: with more, fewer blocks fit
   const int most_elements = direct.shifted && sharing.cluster > 1 ? 8 : 16;
@@ -289,8 +294,8 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
   Direct direct = loaded_directly(k, s, vectors);
   direct.in_order = loads_outlast_stores(k, s, device);
-  const bool copied =
-      blocks == 1 && s.bulk_loads.size() == s.crossings.size() && (direct.tensors < 2 || !direct.shifted);
+  const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() &&
+                      (direct.tensors < 2 || (!direct.shifted && direct.tensors == same_for_rows(k)));
   const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
   const auto wanted = std::clamp<std::int64_t>(part / (std::int64_t{vectors_of_thread} * s.vector),
                                                std::int64_t{4} * warp_threads, largest_registers_team);
@@ -354,7 +359,7 @@ class Varied : public RowVariants {
       if (threads >= least_threads_varied) add(std::move(s));
     };
     if (blocks > 1) shared_by(pieces ? Level::cluster : Level::grid, blocks);
-    with_threads(team_ / 2);
+    if (team_ / 2 % warp_threads == 0) with_threads(team_ / 2);
     with_threads(2 * team_);
     other_loads();
     if (blocks > 1) shared_by(level, 2 * blocks);

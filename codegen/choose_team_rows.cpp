@@ -135,7 +135,8 @@ class Varied : public RowVariants {
     const std::int64_t chunks = divided(divided(length, chosen_.vector), threads);
     const bool same_class = (threads > warp_threads) == (team_ > warp_threads);
     if (threads <= most_edges(vectors_) || threads > device_.block_threads || !same_class ||
-        chunks == chunks_ || chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
+        (threads > warp_threads && threads % warp_threads != 0) || chunks == chunks_ ||
+        chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
       return;
     Schedule s = chosen_;
     const Team team{threads, static_cast<int>(chunks), true,

@@ -170,14 +170,16 @@ class Stager {
     }
   }
 
+  /// By the walk that computes it last before: one that a walk continues may compute anew what others have.
   static void mark_kept(Staging& s) {
-    for (const Walk& later : s.walks)
-      for (int v : later.restored)
-        for (Walk& w : s.walks)
-          if (std::ranges::find(w.values, v) != w.values.end()) {
-            if (std::ranges::find(w.kept, v) == w.kept.end()) w.kept.push_back(v);
-            break;
-          }
+    for (std::size_t later = 0; later < s.walks.size(); ++later)
+      for (int v : s.walks[later].restored)
+        for (std::size_t i = later; i-- > 0;) {
+          Walk& w = s.walks[i];
+          if (std::ranges::find(w.values, v) == w.values.end()) continue;
+          if (std::ranges::find(w.kept, v) == w.kept.end()) w.kept.push_back(v);
+          break;
+        }
   }
 
   const Kernel& k_;

@@ -29,7 +29,8 @@ void RowVariants::set_team(Schedule& s, int threads, int chunks) const {
 
 void RowVariants::steps(int threads, int chunks) {
   constexpr int most_bytes = 256;  // of registers
-  if (chunks < 1 || threads < 2 * warp_threads || chunks * chosen_.vector * register_bytes(k_) > most_bytes)
+  if (chunks < 1 || threads < 2 * warp_threads || threads % warp_threads != 0 ||
+      chunks * chosen_.vector * register_bytes(k_) > most_bytes)
     return;
   Schedule s = chosen_;
   set_team(s, threads, chunks);

@@ -91,6 +91,7 @@ TEST_CASE("candidates for rows in registers are right") {
   CHECK(check_candidates("team rows", "%x: f32[37, 96]", softmax) >= 3);
   CHECK(check_candidates("team rows", "%x: bf16[5, 2048]", softmax) >= 3);
   CHECK(check_candidates("team rows", "%x: f32[3, 1001]", softmax) >= 3);
+  CHECK(check_candidates("team rows", "%x: bf16[3, 1100]", softmax) >= 2);  // half of 96 threads are no warps
 }
 
 TEST_CASE("candidates for rows in shared memory, of a block and of a cluster, are right") {
@@ -99,6 +100,10 @@ TEST_CASE("candidates for rows in shared memory, of a block and of a cluster, ar
   CHECK(check_candidates("shared rows", "%x: f32[3, 33000]",
                          "return sub(%x, max(%x, axes=[1], keepdims=true))") >= 3);
   CHECK(check_candidates("shared rows", "%x: f32[2, 9001]", softmax, "sm_75") >= 2);
+  CHECK(check_candidates("shared rows", "%x: f32[3, 3000], %w: f32[3000], %b: f32[3000]",
+                         "%d = sub(%x, mul(sum(%x, axes=[1], keepdims=true), 0.000333))\n"
+                         "  return add(mul(mul(%d, sum(mul(%d, %d), axes=[1], keepdims=true)), %w), %b)") >=
+        2);
   // In pieces.
   CHECK(check_candidates("shared rows", "%x: f32[2, 131072]", softmax, "sm_110") >= 4);
   CHECK(check_candidates("shared rows", "%x: f32[2, 100001]", softmax, "sm_87") >= 2);

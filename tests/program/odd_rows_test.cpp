@@ -83,3 +83,18 @@ TEST_CASE("odd rows of several blocks") {
   check(formulas[0], f32, 3, 80001);
   check(formulas[2], bf16, 3, 200001);
 }
+
+TEST_CASE("rows of odd lengths beside vectors of other dtypes are right") {
+  constexpr std::int64_t rows = 3;
+  for (const std::int64_t length : {2049, 1027})
+    for (const DType t : {DType::f64, DType::f32, DType::bf16})
+      for (const DType of_vector : {DType::boolean, DType::uint8, DType::f16, DType::f64, DType::int64}) {
+        INFO(name(t) << "[" << rows << ", " << length << "] and " << name(of_vector));
+        const ir::Graph g = ir::parse(fmt::format(
+            "graph @g(%x: {0}[{1}, {2}], %b: {3}[{2}]) {{\n  %s = sum(mul(%x, %x), axes=[1], keepdims=true)\n"
+            "  return where(greater(cast(%b, dtype=f64), 0.0), mul(%x, %s), %s)\n}}\n",
+            name(t), rows, length, name(of_vector)));
+        CHECK(off_bounds(g, {whole_numbers(t, {rows, length}), whole_numbers(of_vector, {length}, 5)},
+                         Numerics::standard) == "");
+      }
+}

@@ -170,6 +170,35 @@ TEST_CASE("a column divides what it has once by what it has folded") {
                    "sm_90a"}});
 }
 
+TEST_CASE("a walk that continues another restores what that has not computed anew") {
+  need_nvrtc();
+  for (const char* arch : {"sm_75", "sm_80", "sm_90a"})
+    check_spills({{graph("%x: f16[2, 2047], %w: f64[2047], %v: f16[1, 2047], %q: f16[2, 1]",
+                         "  %e = exp(%x)\n  %s = sum(mul(%e, %e), axes=[1], keepdims=true)\n"
+                         "  %a = add(div(%e, sqrt(%s)), %w)\n"
+                         "  %d = sub(%a, mul(sum(%a, axes=[1], keepdims=true), 0.000488519785))\n"
+                         "  %t = sum(mul(%d, %d), axes=[1], keepdims=true)\n"
+                         "  return cast(div(maximum(%t, %v), %q), dtype=f16)\n"),
+                   arch}});
+}
+
+TEST_CASE("many vectors that are the same for all rows spill nothing") {
+  need_nvrtc();
+  std::vector<Formula> all;
+  for (const char* arch : {"sm_80", "sm_90a", "sm_120"})
+    for (const int length : {4096, 12288, 20480, 28672}) {
+      std::string inputs = fmt::format("%x: f32[16384, {}]", length), sum = "%n";
+      std::string body = "  %n = div(%x, sqrt(sum(mul(%x, %x), axes=[1], keepdims=true)))\n";
+      for (int i = 0; i < 5; ++i) {
+        inputs += fmt::format(", %w{}: f32[{}]", i, length);
+        body += fmt::format("  %s{0} = {2}({1}, %w{0})\n", i, sum, i % 2 == 0 ? "mul" : "add");
+        sum = fmt::format("%s{}", i);
+        if (i >= 2) all.push_back({graph(inputs, body + "  return " + sum + "\n"), arch});
+      }
+    }
+  check_spills(all);
+}
+
 TEST_CASE("formulas drawn at random spill nothing") {
   need_nvrtc();
   constexpr const char* architectures[] = {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"};
