@@ -49,7 +49,7 @@ Device& device(DeviceId id) {
 
 Device& default_device() {
   const std::string& wanted = settings().device;
-  if (!wanted.empty() && wanted != "auto") return device(parse_device(wanted));
+  if (wanted != "auto") return device(parse_device(wanted));
   const CudaState& cuda = cuda_state();
   if (cuda.usable()) return device(DeviceId::cuda());
   if (settings().require_gpu)

@@ -47,6 +47,8 @@ std::string_view type_name(SettingType type) {
       return "text";
     case SettingType::Choice:
       return "choice";
+    case SettingType::Device:
+      return "device";
     case SettingType::List:
       break;
   }
@@ -69,9 +71,18 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+/// Whether the value is this one, or is of its form: "cuda:N" is that of "cuda:" and a number.
+bool matches(std::string_view value, std::string_view form) {
+  if (!form.ends_with(":N")) return value == form;
+  form.remove_suffix(1);
+  return value.size() > form.size() && value.starts_with(form) &&
+         value.find_first_not_of("0123456789", form.size()) == std::string_view::npos;
+}
+
 bool admits(const Row& row, std::string_view value) {
   const auto values = split(row.values, '|');
-  return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+  return values.empty() || std::any_of(values.begin(), values.end(),
+                                       [&](const std::string& form) { return matches(value, form); });
 }
 
 /// A whole number >= 0, with a suffix K, M or G (powers of 1024) where `suffixes` are admitted.
@@ -110,7 +121,7 @@ std::optional<std::int64_t> parse(const Row& row, std::string_view text, std::in
 
 std::optional<std::string> parse(const Row& row, std::string_view text, std::string*) {
   if (row.type == SettingType::Text) return std::string(is_off(text) ? "" : text);
-  if (is_off(text)) return std::string(row.default_text);
+  if (row.type == SettingType::Device) return std::string(text);
   return admits(row, text) ? std::optional<std::string>(text) : std::nullopt;
 }
 
@@ -132,6 +143,7 @@ std::string expected(const Row& row) {
     case SettingType::Bytes:
       return "a number of bytes such as 4096, 512M or 2G";
     case SettingType::Choice:
+    case SettingType::Device:
       return fmt::format("one of {}", row.values);
     case SettingType::List:
       return fmt::format("a list of names out of {}, separated by commas", row.values);
@@ -146,17 +158,27 @@ const char* environment(const Row& row) {
   return value != nullptr && *value != '\0' ? value : nullptr;  // empty is the same as unset
 }
 
+/// The value that the environment gives; nothing where it gives none, or one that does not parse.
+template <class T>
+std::optional<T> value_from_environment(const Row& row) {
+  const char* text = environment(row);
+  if (text == nullptr) return std::nullopt;
+  return parse(row, row.type == SettingType::Text ? text : trimmed(text), static_cast<T*>(nullptr));
+}
+
+std::string consequence(const Row& row) {
+  if (row.type == SettingType::Device) return "programs that choose no device are refused";
+  return fmt::format("the default, {}, holds", row.default_text.empty() ? "none" : row.default_text);
+}
+
 template <class T>
 void read(const Row& row, T& member) {
-  member = *parse(row, row.default_text, &member);
+  const auto value = value_from_environment<T>(row);
+  member = value ? *value : *parse(row, row.default_text, &member);
   const char* text = environment(row);
-  if (text == nullptr) return;
-  if (auto value = parse(row, row.type == SettingType::Text ? text : trimmed(text), &member)) {
-    member = std::move(*value);
-    return;
-  }
-  warn_once(fmt::format("setting {}={}", row.name, text), "{}{}={} is not {}; the default, {}, holds", prefix,
-            row.name, text, expected(row), row.default_text.empty() ? "none" : row.default_text);
+  if (text == nullptr || (value && (row.type != SettingType::Device || admits(row, trimmed(text))))) return;
+  warn_once(fmt::format("setting {}={}", row.name, text), "{}{}={} is not {}; {}", prefix, row.name, text,
+            expected(row), consequence(row));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -233,12 +255,20 @@ void reread_settings() {
 
 std::vector<SettingInfo> list_settings() {
   std::vector<SettingInfo> list;
-  for (const Row& row : rows) {
-    const char* text = environment(row);
+  const auto add = [&](const Row& row, bool is_set) {
     list.push_back({fmt::format("{}{}", prefix, row.name), row.type, row.default_text, row.values, row.doc,
-                    std::string(text != nullptr ? text : row.default_text), text != nullptr});
-  }
+                    std::string(is_set ? environment(row) : row.default_text), is_set});
+  };
+#define SETTING(member, name, kind, default_text, values, doc) \
+  add(rows[list.size()],                                       \
+      value_from_environment<detail::SettingValue<SettingType::kind>::type>(rows[list.size()]).has_value());
+#include "ir/base/settings.def"
+#undef SETTING
   return list;
+}
+
+void warn_of_wrong_settings() {
+  settings();
 }
 
 std::string settings_markdown() {
@@ -253,6 +283,7 @@ std::string settings_markdown() {
 }
 
 std::string settings_report() {
+  warn_of_wrong_settings();
   const auto list = list_settings();
   std::size_t width = 0;
   for (const SettingInfo& info : list) width = std::max(width, info.name.size() + 1 + info.value.size());

@@ -2,6 +2,8 @@
 //
 // A value that does not parse is warned of once and the default holds; so is a variable SINTER_* that no row
 // names, with the closest name there is. Reading a setting therefore never throws and costs one atomic load.
+// Another device than the one asked for would not do, so the name of none is warned of and kept, and whoever
+// looks for the device refuses it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@
 
 namespace sinter {
 
-enum class SettingType : std::uint8_t { Flag, Count, Bytes, Text, Choice, List };
+enum class SettingType : std::uint8_t { Flag, Count, Bytes, Text, Choice, Device, List };
 
 namespace detail {
 template <SettingType T>
@@ -39,6 +41,10 @@ struct SettingValue<SettingType::Choice> {
   using type = std::string;
 };
 template <>
+struct SettingValue<SettingType::Device> {
+  using type = std::string;
+};
+template <>
 struct SettingValue<SettingType::List> {
   using type = std::vector<std::string>;
 };
@@ -59,14 +65,14 @@ const Settings& settings();
 /// Reads the environment again; for tests, which change it while they run.
 void reread_settings();
 
-/// One row of the table, and what the environment says of it now.
+/// One row of the table, and the value that the environment gives it now.
 struct SettingInfo {
   std::string name;  // with its prefix
   SettingType type;
   std::string_view default_text;
   std::string_view values;  // the admitted ones, separated by '|', or empty
   std::string_view doc;
-  std::string value;  // what the environment holds, or the default
+  std::string value;  // what the environment holds, or the default where that is nothing or wrong
   bool is_set;        // the environment holds it
 };
 

@@ -3,6 +3,7 @@
 // Exit codes: 0 fine, 1 the user's mistake (an unknown name, a file that cannot be read, a device that is not
 // there), 2 ours.
 #include <sinter/error.h>
+#include <sinter/settings.h>
 #include <sinter/version.h>
 
 #include <CLI/CLI.hpp>
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
   if (const std::string message = mistaken_verb(app, argv + 1); !message.empty())
     return complain(message, exit_users_mistake);
   try {
+    sinter::warn_of_wrong_settings();  // every verb, for those that need none as well
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {

@@ -126,11 +126,12 @@ std::string ops_markdown() {
 }
 
 std::string settings_document() {
-  return "# Settings\n\nEnvironment variables, made from `ir/base/settings.def` by `sinter env --markdown`. "
-         "The value 0 "
-         "switches any of\nthem off; an unknown `SINTER_` variable is warned of. `sinter env` prints the "
-         "values in "
-         "force.\n\n" +
+  return "# Settings\n\n"
+         "Environment variables, made from `ir/base/settings.def` by `sinter env --markdown`. The value 0, "
+         "or "
+         "off, switches off\nany of them but a choice and a device. An unknown `SINTER_` variable is warned "
+         "of, and so is a value that a setting does\nnot have: its default then holds, but a device that is "
+         "none is refused. `sinter env` prints the values in force.\n\n" +
          sinter::settings_markdown();
 }
 

@@ -28,20 +28,42 @@ TEST_CASE("sizes take suffixes") {
   CHECK(settings().cache_size == bytes);
 }
 
-TEST_CASE("the values 0 and off switch any setting off") {
+TEST_CASE("the values 0 and off switch off any setting but a choice and a device, where they are wrong") {
   const std::string off = GENERATE("0", "off");
   const ScopedEnvironment environment{{"SINTER_LOG", off},       {"SINTER_DUMP", off},
                                       {"SINTER_CACHE", off},     {"SINTER_CXX", off},
-                                      {"SINTER_CACHE_DIR", off}, {"SINTER_NUMERICS", off},
-                                      {"SINTER_CHECK", off},     {"SINTER_COMPILE_TIMEOUT", off}};
+                                      {"SINTER_CACHE_DIR", off}, {"SINTER_COMPILE_TIMEOUT", off},
+                                      {"SINTER_CHECK", off}};
   CHECK(settings().compile_timeout == 0);
   CHECK(settings().log.empty());
   CHECK(settings().dump.empty());
   CHECK_FALSE(settings().cache);
   CHECK(settings().cxx.empty());
   CHECK(settings().cache_dir.empty());
-  CHECK(settings().numerics == "standard");
   CHECK_FALSE(settings().check);
+  for (const SettingInfo& info : list_settings()) {
+    const CapturedLog log;
+    const ScopedEnvironment switched_off{{info.name, off}};
+    reread_settings();
+    const bool is_wrong = info.type == SettingType::Choice || info.type == SettingType::Device;
+    INFO(info.name);
+    CHECK(log.count(info.name + "=" + off + " is not one of ") == (is_wrong ? 1 : 0));
+  }
+}
+
+TEST_CASE("a device is warned of where it is none, and kept for those who refuse it") {
+  const auto [value, is_one] = GENERATE(table<std::string, bool>({{"cuda:12", true},
+                                                                  {"cpu", true},
+                                                                  {"auto", true},
+                                                                  {"cuda:", false},
+                                                                  {"cuda:N", false},
+                                                                  {"cuda:-1", false},
+                                                                  {"gpu", false}}));
+  const CapturedLog log;
+  const ScopedEnvironment environment{{"SINTER_DEVICE", value}};
+  reread_settings();
+  CHECK(log.count("SINTER_DEVICE=" + value + " is not one of auto|cpu|cuda|cuda:N") == (is_one ? 0 : 1));
+  CHECK(settings().device == value);
 }
 
 TEST_CASE("a list is split at commas") {
@@ -62,6 +84,11 @@ TEST_CASE("a value that does not parse is warned of once and the default holds")
   const ScopedEnvironment environment{{name, value}};
   reread_settings();
   CHECK(log.count(name + "=" + value + " is not " + expected) == 1);
+  for (const SettingInfo& info : list_settings()) {
+    if (info.name != name) continue;
+    CHECK(info.value == info.default_text);
+    CHECK_FALSE(info.is_set);
+  }
   CHECK(settings().cache_size == std::int64_t{1} << 30);
   CHECK(settings().threads == 0);
   CHECK(settings().numerics == "standard");
@@ -78,7 +105,7 @@ TEST_CASE("an unknown SINTER_ variable is warned of once, with the closest name"
 }
 
 TEST_CASE("the table of settings shows every name once with its default and meaning") {
-  const ScopedEnvironment environment{{"SINTER_THREADS", "3"}};
+  const ScopedEnvironment environment{{"SINTER_THREADS", "3"}, {"SINTER_NUMERICS", {}}};
   const std::string markdown = settings_markdown(), report = settings_report();
   std::set<std::string> names;
   for (const SettingInfo& info : list_settings()) {

@@ -44,6 +44,31 @@ TEST_CASE("env shows the settings in force") {
              ContainsSubstring("SINTER_NUMERICS=strict"));
 }
 
+TEST_CASE("env warns of a value that is wrong, and shows what holds") {
+  const auto [name, value, holds] = GENERATE(table<std::string, std::string, std::string>({
+      {"SINTER_NUMERICS", "quick", "standard"},
+      {"SINTER_FUSION", "0", "full"},
+      {"SINTER_CACHE_SIZE", "12Q", "1G"},
+      {"SINTER_LOG", "everything", ""},
+  }));
+  const ToolRun run = run_tool({"env"}, {{name, value}});
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.err, ContainsSubstring("warning: " + name + "=" + value + " is not "));
+  CHECK_THAT(run.out, ContainsSubstring(name + "=" + holds + " ") && !ContainsSubstring(name + "=" + value));
+  const std::size_t line = run.out.find(name + "=");
+  CHECK(run.out.substr(line, run.out.find('\n', line) - line).find('*') == std::string::npos);
+}
+
+TEST_CASE("every verb warns of settings that do not exist, once") {
+  const std::vector<std::string> arguments = GENERATE(values<std::vector<std::string>>(
+      {{"env"}, {"list"}, {"ops"}, {"doctor"}, {"cache", "info"}, {"explain", "gelu"}, {"--version"}}));
+  const ToolRun run = run_tool(arguments, {{"SINTER_NUMERIC", "fast"}});
+  CHECK(run.exit_code == 0);
+  CHECK(run.err ==
+        "sinter: warning: SINTER_NUMERIC is set, but sinter has no such setting; the closest is "
+        "SINTER_NUMERICS\n");
+}
+
 TEST_CASE("doctor says what is there") {
   const std::string text = tool_output({"doctor"});
   for (const char* subject :
