@@ -1,5 +1,6 @@
 #include "ir/parse.h"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 
@@ -133,11 +134,23 @@ class GraphParser {
   }
 
   void read_facts() {
+    const std::vector<std::string> symbols = graph_.symbols();
     do {
       if (lexer_.peek().kind != TokenKind::word) lexer_.fail_expecting("a symbol");
-      const std::string symbol(lexer_.next().text);
+      const Token word = lexer_.next();
+      const std::string symbol(word.text);
+      if (std::ranges::find(symbols, symbol) == symbols.end())
+        lexer_.fail_at(word.offset,
+                       fmt::format("no input has {} in its shape; {}", symbol,
+                                   symbols.empty() ? "their lengths are all numbers"
+                                                   : fmt::format("there are {}", fmt::join(symbols, ", "))));
+      // A second fact of one kind would take the place of the first.
+      const auto record = [&](auto& facts, std::int64_t value, const char* sign) {
+        if (!facts.emplace(symbol, value).second)
+          lexer_.fail_at(word.offset, fmt::format("there is a fact {} {} already", symbol, sign));
+      };
       if (lexer_.take(">=")) {
-        graph_.facts().minimum[symbol] = read_whole();
+        record(graph_.facts().minimum, read_whole(), ">=");
         continue;
       }
       if (!lexer_.take("%")) lexer_.fail_expecting("'>=' or '%'");
@@ -146,7 +159,7 @@ class GraphParser {
       if (divisor < 1) lexer_.fail_at(offset, "a divisor is at least 1");
       lexer_.expect("==");
       if (!lexer_.take("0")) lexer_.fail_expecting("0, since a fact is about a divisor");
-      graph_.facts().divisor[symbol] = divisor;
+      record(graph_.facts().divisor, divisor, "%");
     } while (lexer_.take(","));
   }
 
@@ -167,14 +180,24 @@ class GraphParser {
       named_[name] = {value};
   }
 
+  /// Results are told apart by their names, which are out0, out1, ... by their places where none is written.
   void read_outputs() {
+    std::unordered_map<std::string, bool> by_place;  // of each name
     do {
+      const std::size_t offset = lexer_.peek().offset;
       const TokenKind kind = lexer_.peek().kind;
       std::string name;
       if ((kind == TokenKind::word || kind == TokenKind::string) && lexer_.second().is("=")) {
         name = read_name();
         lexer_.next();
       }
+      const std::string own = name.empty() ? fmt::format("out{}", graph_.outputs().size()) : name;
+      if (const auto [other, is_new] = by_place.emplace(own, name.empty()); !is_new)
+        lexer_.fail_at(offset,
+                       fmt::format("there is a result named {} already{}", spell_name(own),
+                                   name.empty() || other->second
+                                       ? "; without a name, results are out0, out1, ... by their places"
+                                       : ""));
       graph_.output(read_value(), std::move(name));
     } while (lexer_.take(","));
   }

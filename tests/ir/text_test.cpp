@@ -186,8 +186,9 @@ TEST_CASE("a locale with a decimal comma changes nothing") {
 TEST_CASE("names of any kind come back") {
   Graph g("graph }\n*/ \\");
   for (const char* name : {"x", "x;}//", "int", "tanh", "*/", "new\nline\t\r", "back\\", "quo\"te", "", "7",
-                           "héllo ✓", "x", "x", "return", "\x01\x7f", "inf", "a.b"})
+                           "héllo ✓", "return", "\x01\x7f", "inf", "a.b"})
     g.output(g.input(name, f32, {2}), name);
+  for (int twin = 0; twin < 2; ++twin) g.output(g.input("x", f32, {2}));
   g.output(g.input(std::string(70000, 'n'), f32, {2}), std::string(70000, 'o'));
   round_trip(g);
 }
@@ -274,8 +275,44 @@ TEST_CASE("what was expected is said") {
              ContainsSubstring("expected the end of the text, found 'more'"));
   CHECK_THAT(error_of("graph @g(%x: f32[1], %x: f32[1]) { return }"), ContainsSubstring("expected %x~2"));
   CHECK_THAT(error_of("graph @g(%\"\\q\": f32[1]) { return }"), ContainsSubstring("unknown escape"));
-  CHECK_THAT(error_of("graph @g() where M % 8 == 1 { return }"), ContainsSubstring("expected 0"));
+  CHECK_THAT(error_of("graph @g(%x: f32[M]) where M % 8 == 1 { return }"), ContainsSubstring("expected 0"));
   CHECK_THAT(error_of(""), ContainsSubstring("expected 'graph', found the end of the text"));
+}
+
+TEST_CASE("facts are about lengths of the inputs, and one of a kind") {
+  const auto fact_error = [](const std::string& facts) {
+    return error_of("graph @g(%x: f32[M, 2*N]) where " + facts + " {\n  return %x\n}");
+  };
+  CHECK(fact_error("M >= 1, K % 8 == 0") ==
+        "file.graph:1:41: no input has K in its shape; there are M, N\n"
+        "  graph @g(%x: f32[M, 2*N]) where M >= 1, K % 8 == 0 {\n"
+        "                                          ^");
+  CHECK_THAT(fact_error("m >= 1"), ContainsSubstring("no input has m in its shape"));
+  CHECK_THAT(error_of("graph @g(%x: f32[4]) where K >= 1 { return %x }"),
+             ContainsSubstring("no input has K in its shape; their lengths are all numbers"));
+  CHECK_THAT(fact_error("N % 8 == 0, N % 3 == 0"),
+             ContainsSubstring("file.graph:1:45: there is a fact N % already"));
+  CHECK_THAT(fact_error("N >= 8, N >= 3"), ContainsSubstring("there is a fact N >= already"));
+  CHECK(fact_error("N % 8 == 0, N >= 3, M % 8 == 0") == "no error");
+}
+
+TEST_CASE("no two results have one name") {
+  const auto result_error = [](const std::string& results) {
+    return error_of("graph @g(%x: f32[4]) {\n  return " + results + "\n}");
+  };
+  CHECK(result_error("%x, total=%x, total=%x") ==
+        "file.graph:2:24: there is a result named total already\n"
+        "    return %x, total=%x, total=%x\n"
+        "                         ^");
+  CHECK_THAT(
+      result_error("%x, out0=%x"),
+      ContainsSubstring("2:14: there is a result named out0 already; without a name, results are out0, "
+                        "out1, ... by their places"));
+  CHECK_THAT(result_error("out1=%x, %x"),
+             ContainsSubstring("2:19: there is a result named out1 already; without a name, "));
+  CHECK_THAT(result_error("\"two words\"=%x, \"two words\"=%x"),
+             ContainsSubstring("there is a result named \"two words\" already"));
+  CHECK(result_error("out1=%x, out0=%x, %x, x=%x") == "no error");
 }
 
 TEST_CASE("wrong shapes and dtypes raise the builder's error with its place") {

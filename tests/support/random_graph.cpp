@@ -48,7 +48,7 @@ class Generator {
     }
     g_.output(pool_.back());
     for (std::int64_t more = random_.between(0, 3); more > 0; --more)
-      g_.output(recent(), random_.chance(0.5) ? "" : "named");
+      g_.output(recent(), random_.chance(0.5) ? "" : fmt::format("named{}", g_.outputs().size()));
     ir::verify(g_);
     return std::move(g_);
   }

@@ -144,7 +144,7 @@ TEST_CASE("outputs are written under their names, and said") {
   const TemporaryDirectory directory;
   const std::string graph = directory.write("f.graph",
                                             "graph @f(%x: bf16[M, 2]) {\n  %0 = neg(%x)\n  %1 = mul(%x, "
-                                            "%x)\n  return %0, \"a/b\"=%1, total=%x, total=%0\n}\n");
+                                            "%x)\n  return %0, \"a/b\"=%1, total=%x, a.b=%0\n}\n");
   const std::string text = tool_output({"run", graph, "--set", "M=3", "--output-dir", directory / "new/out"});
   const std::vector<std::string> lines{"out0: bf16[3, 2] in ", "a/b: bf16[3, 2] in ",
                                        "as the uint16 of its bits"};
@@ -153,10 +153,10 @@ TEST_CASE("outputs are written under their names, and said") {
   for (const auto& entry : std::filesystem::directory_iterator(directory / "new/out"))
     files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
-  CHECK(files == std::vector<std::string>{"a_b.npy", "out0.npy", "total.npy", "total_2.npy"});
+  CHECK(files == std::vector<std::string>{"a_b.npy", "a_b_2.npy", "out0.npy", "total.npy"});
   const Tensor x = sinter::load(directory / "new/out/total.npy", sinter::bf16);
   CHECK(x.shape() == sinter::Shape{3, 2});
-  CHECK(sinter::array_equal(sinter::load(directory / "new/out/total_2.npy", sinter::bf16), -x));
+  CHECK(sinter::array_equal(sinter::load(directory / "new/out/a_b_2.npy", sinter::bf16), -x));
 
   const auto json = tool_json({"run", graph, "--set", "M=3", "--output-dir", directory / "json", "--json"});
   CHECK(keys(json) == std::vector<std::string>{"mode", "name", "outputs"});
