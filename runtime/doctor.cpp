@@ -27,11 +27,23 @@ Finding linked_library(const char* subject, const char* symbol) {
   return {subject, "not linked with this program", Health::absent, "nothing in this program uses it"};
 }
 
+/// What is lost, and what to do: where a setting switched the thing off, which its reason says in these
+/// words, to unset the setting, else the remedy.
+std::string hint(std::string_view reason, std::string_view lost, std::string_view remedy) {
+  constexpr std::string_view is_off = " is off";
+  if (reason.starts_with("SINTER_") && reason.ends_with(is_off)) {
+    reason.remove_suffix(is_off.size());
+    return fmt::format("{}; unset {}", lost, reason);
+  }
+  return remedy.empty() ? std::string(lost) : fmt::format("{}; {}", lost, remedy);
+}
+
 Finding compiler() {
   const HostCompiler& compiler = kernel_cache().compiler();
   if (!compiler.usable())
     return {"C++ compiler", compiler.reason(), Health::absent,
-            "programs run on the CPU op by op, slowly; install g++, or set SINTER_CXX to a compiler"};
+            hint(compiler.reason(), "programs run on the CPU op by op, slowly",
+                 "install g++, or set SINTER_CXX to a compiler")};
   // The second line of the identity is the first that the compiler says of its version.
   const std::string& identity = compiler.identity();
   const std::size_t begin = identity.find('\n') + 1;
@@ -50,7 +62,8 @@ Finding cache() {
   const DiskCacheInfo info = kernel_cache().disk().info();
   if (info.directory.empty())
     return {"kernel cache", info.reason, Health::absent,
-            "every process compiles its kernels anew; set SINTER_CACHE_DIR to a directory of your own"};
+            hint(info.reason, "every process compiles its kernels anew",
+                 "set SINTER_CACHE_DIR to a directory of your own")};
   constexpr double mib = 1 << 20;
   return {"kernel cache",
           fmt::format("{}: {} entries, {:.1f} of {:.0f} MiB", info.directory, info.entries,
@@ -92,10 +105,9 @@ std::vector<Finding> cuda_driver() {
 
 Finding cuda_compiler() {
   if (!nvrtc().usable())
-    return {
-        "NVRTC", nvrtc().reason(), Health::absent,
-        "no CUDA kernels can be compiled; install the CUDA toolkit, or set SINTER_NVRTC to the library or "
-        "to its directory"};
+    return {"NVRTC", nvrtc().reason(), Health::absent,
+            hint(nvrtc().reason(), "no CUDA kernels can be compiled",
+                 "install the CUDA toolkit, or set SINTER_NVRTC to the library or to its directory")};
   const std::string found = fmt::format("{} ({})", nvrtc().version(), nvrtc().path());
   try {  // its builtins are another file
     nvrtc().compile("trial", "extern \"C\" __global__ void trial(float* x) { *x += 1; }", "sm_80");
@@ -110,7 +122,9 @@ Finding cuda_compiler() {
 Finding cuda_products() {
   const cuda::CublasLt& library = cuda::cublaslt();
   if (!library.usable())
-    return {"cuBLASLt", library.reason, Health::absent, "programs on a GPU have no matrix products"};
+    return {"cuBLASLt", library.reason, Health::absent,
+            hint(library.reason, "programs on a GPU have no matrix products",
+                 "install the CUDA toolkit, or set SINTER_CUBLASLT to the library or to its directory")};
   return {"cuBLASLt", fmt::format("{}: {}", library.path, library.version())};
 }
 

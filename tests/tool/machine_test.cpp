@@ -105,6 +105,24 @@ TEST_CASE("CUDA's libraries that are missing are said, with where they were sear
   CHECK_THAT(compile.err, ContainsSubstring("SINTER_NVRTC=" + directory.path()));
 }
 
+TEST_CASE("the doctor says to unset what a setting switched off, and nothing else") {
+  const auto [subject, variable, value] = GENERATE(table<std::string, std::string, std::string>({
+      {"C++ compiler", "SINTER_CXX", "off"},
+      {"kernel cache", "SINTER_CACHE", "0"},
+      {"kernel cache", "SINTER_CACHE_DIR", "off"},
+      {"kernel cache", "SINTER_CACHE_SIZE", "0"},
+      {"NVRTC", "SINTER_NVRTC", "off"},
+      {"cuBLASLt", "SINTER_CUBLASLT", "0"},
+  }));
+  const bool is_of_cuda = variable == "SINTER_NVRTC" || variable == "SINTER_CUBLASLT";
+  if (is_of_cuda && !has_cuda_backend()) SINTER_SKIP("this build has no CUDA backend");
+  const std::string found = diagnosis(subject, {{variable, value}});
+  INFO(found);
+  CHECK_THAT(found, ContainsSubstring("absent") && ContainsSubstring(variable + " is off"));
+  CHECK_THAT(found, ContainsSubstring("; unset " + variable + "\n"));
+  CHECK_THAT(found, !ContainsSubstring("install") && !ContainsSubstring("set SINTER_CACHE_DIR to"));
+}
+
 TEST_CASE("an NVRTC that is too old is refused by its version, and a newer one behind it is taken") {
   if (!has_cuda_backend()) SINTER_SKIP("this build has no CUDA backend");
   const TemporaryDirectory directory;
