@@ -85,8 +85,18 @@ std::string Program::compile_report() const {
                     number(&KernelReport::Resources::shared_bytes), widths(r, false), widths(r, true),
                     fmt::format("{:.0f}", r.compile_ms)});
   }
-  return fmt::format("{} for {} by {}\n{}", p.captured.name(), p.options.target.arch, cuda_compiler_name(),
-                     table(rows));
+  std::string text =
+      fmt::format("{} for {} by {}\n", p.captured.name(), p.options.target.arch, cuda_compiler_name());
+  if (!reports.empty()) text += table(rows);
+  const auto products = std::ranges::count(p.partition.groups, passes::GroupKind::gemm, &passes::Group::kind);
+  if (products > 0)
+    text += fmt::format("{}; no kernel is compiled for {}\n",
+                        products == 1 ? std::string("a matrix product runs in cuBLASLt")
+                                      : fmt::format("{} matrix products run in cuBLASLt", products),
+                        products == 1 ? "it" : "them");
+  else if (reports.empty())
+    text += "nothing is computed, so no kernel is compiled\n";
+  return text;
 }
 
 std::string Program::compile_json() const {

@@ -227,6 +227,20 @@ TEST_CASE("compile shows what each kernel uses, in words and as JSON") {
   CHECK(kernel["compile_ms"] > 1);
 }
 
+TEST_CASE("compile says why there are fewer kernels than launches") {
+  need_nvrtc();
+  const std::string product = tool_output({"compile", "matmul"});
+  CHECK_THAT(product,
+             ContainsSubstring("\na matrix product runs in cuBLASLt; no kernel is compiled for it\n"));
+  CHECK_THAT(product, !ContainsSubstring("registers"));
+  const std::string several = tool_output({"compile", "mlp"});
+  CHECK_THAT(several, ContainsSubstring("matrix products run in cuBLASLt; no kernel is compiled for them\n"));
+  CHECK_THAT(several, ContainsSubstring("registers"));
+  const TemporaryDirectory directory;
+  const std::string same = directory.write("same.graph", "graph @same(%x: f32[4]) { return %x }");
+  CHECK_THAT(tool_output({"compile", same}), ContainsSubstring("nothing is computed"));
+}
+
 TEST_CASE("compile takes lengths without a value, and an architecture of PTX") {
   need_nvrtc();
   const auto open = tool_json({"compile", "gelu", "--set", "rows=M", "--set", "cols=N", "--json"});
