@@ -20,7 +20,10 @@ using frontend::NpyHeader;
 
 std::string read_whole(const std::string& path) {
   std::string bytes;
-  if (!runtime::read_file(path, bytes)) fail<ValueError>("{} cannot be read: {}", path, std::strerror(errno));
+  if (!runtime::read_file(path, bytes)) {
+    if (errno == EISDIR) fail<ValueError>("{} is a directory, not a file with a tensor", path);
+    fail<ValueError>("{} cannot be read: {}", path, std::strerror(errno));
+  }
   return bytes;
 }
 

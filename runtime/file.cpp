@@ -51,7 +51,7 @@ bool read_file(const std::string& path, std::string& bytes) {
   struct stat info {};
   if (!file || fstat(file.get(), &info) != 0) return false;
   if (!S_ISREG(info.st_mode)) {
-    errno = EINVAL;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
     return false;
   }
   return read_all(file.get(), bytes, static_cast<std::size_t>(info.st_size));

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@ namespace tool {
 void for_each_line(const std::string& file, const std::function<std::string(const std::string&)>& answer) {
   std::ifstream opened;
   if (file != "-") {
+    if (std::filesystem::is_directory(file)) throw sinter::ValueError(file + " is a directory");
     opened.open(file);
     if (!opened) throw sinter::ValueError(file + " cannot be read: " + std::strerror(errno));
   }

@@ -85,6 +85,9 @@ TEST_CASE("a graph that does not parse is shown with file, line and place") {
       "shapes.graph", "graph @f(%x: f32[4], %y: f32[5]) {\n  %0 = add(%x, %y)\n  return %0\n}\n");
   check_refused({"run", shapes}, "f32[5]");
   check_refused({"explain", directory.write("empty.graph", "")}, "empty.graph");
+  const std::string twins =
+      directory.write("twins.graph", "graph @f(%x: f32[4]) {\n  return total=%x, total=%x\n}\n");
+  check_refused({"run", twins}, twins + ":2:20: there is a result named total already");
   check_refused({"explain", directory.path()}, "directory");
 }
 
@@ -114,6 +117,8 @@ TEST_CASE("inputs that are missing, damaged or of another kind are refused") {
   check_refused({"run", "gelu", "--input", "y=" + text}, "it has x");
   check_refused({"run", "gelu", "--input", "x=" + (directory / "absent.npy")}, "absent.npy");
   check_refused({"run", "gelu", "--input", "x=" + text}, "text.npy");
+  check_refused({"run", "gelu", "--input", "x=" + directory.path()}, directory.path() + " is a directory");
+  check_refused({"bench", "--batch", directory.path()}, directory.path() + " is a directory");
 }
 
 TEST_CASE("nothing is left of output that cannot be written") {
