@@ -117,6 +117,33 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+/// What other libraries call what ops do here, where the names are too far apart to be near.
+constexpr std::pair<std::string_view, std::string_view> names_elsewhere[] = {
+    {"arange", "iota"},
+    {"cat", "concat"},
+    {"clamp", "minimum and maximum"},
+    {"clip", "minimum and maximum"},
+    {"convert", "cast"},
+    {"dot", "matmul"},
+    {"einsum", "matmul and permute_dims"},
+    {"expand", "broadcast_to"},
+    {"gather", "take and take_along_axis"},
+    {"gemm", "matmul"},
+    {"index_add", "scatter_add"},
+    {"index_select", "take"},
+    {"mean", "sum and div"},
+    {"rand", "random_bits"},
+    {"relu", "maximum"},
+    {"select", "where"},
+    {"sigmoid", "neg, exp, add and reciprocal"},
+    {"square", "mul"},
+    {"stack", "reshape and concat"},
+    {"transpose", "permute_dims"},
+    {"tril", "iota and where"},
+    {"triu", "iota and where"},
+    {"view", "reshape"},
+};
+
 std::vector<std::string_view> nearest_op_names(std::string_view word) {
   std::vector<std::pair<std::size_t, std::string_view>> known;
   for (Op op : all_ops) {
@@ -168,6 +195,11 @@ std::optional<std::variant<Literal, Scalar>> read_number(Lexer& lexer) {
 
 Op read_op(const Lexer& lexer, const Token& word) {
   const std::optional<Op> op = op_from_name(word.text);
+  const auto elsewhere =
+      std::ranges::find(names_elsewhere, word.text, &std::pair<std::string_view, std::string_view>::first);
+  if (!op && elsewhere != std::end(names_elsewhere))
+    lexer.fail_at(word.offset,
+                  fmt::format("unknown operation '{}'; here that is {}", word.text, elsewhere->second));
   if (!op)
     lexer.fail_at(word.offset, fmt::format("unknown operation '{}'; the nearest known are {} (composites "
                                            "such as softmax or gelu are written out)",

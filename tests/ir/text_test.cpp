@@ -256,6 +256,9 @@ TEST_CASE("the place of an error in a very long line is shown with what is aroun
 TEST_CASE("what was expected is said") {
   CHECK_THAT(error_in("%y = tahn(%x)"),
              ContainsSubstring("unknown operation 'tahn'; the nearest known are tan, tanh, "));
+  CHECK_THAT(error_in("%y = gather(%x, %n)"),
+             ContainsSubstring("2:8: unknown operation 'gather'; here that is take and take_along_axis\n"));
+  CHECK_THAT(error_in("%y = transpose(%x)"), ContainsSubstring("here that is permute_dims\n"));
   CHECK_THAT(error_in("%y = softmax(%x)"), ContainsSubstring("unknown operation 'softmax'"));
   CHECK_THAT(error_in("%y = add(%x %x)"), ContainsSubstring("expected ',', found '%'"));
   CHECK_THAT(error_in("%y = add(%x, x)"), ContainsSubstring("values are written with a sign: %x"));
