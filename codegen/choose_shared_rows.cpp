@@ -77,7 +77,8 @@ constexpr int few_threads = 1536;  // of a multiprocessor: with more, they have 
 
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
 /// rescale sums after them. Of wide elements fewer registers are left.
-int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) {
+int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing,
+               const DeviceDescription& device) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
   constexpr int narrow_vector = 8;
@@ -85,9 +86,9 @@ int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing) 
   if (s.vector < narrow_vector && (many || (s.least_blocks > 1 && direct.crowd()))) return 1;
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
   const int chunks = std::clamp(elements / s.vector, blocks > 1 ? 4 : 2, 8);
-  if (blocks == 1 && s.least_blocks <= 1) {                        // alone on its multiprocessor
-    constexpr int registers_bytes = 256 << 10, other_bytes = 128;  // what is computed
-    const int room = registers_bytes / s.block_threads - other_bytes;
+  if (blocks == 1 && s.least_blocks <= 1) {              // alone on its multiprocessor
+    constexpr int register_size = 4, other_bytes = 128;  // what is computed
+    const int room = register_size * device.registers_per_processor / s.block_threads - other_bytes;
     return std::clamp(room / (direct_bytes * s.vector), 1, chunks);
   }
   if (blocks == 1 || direct_bytes == 0) return chunks;
@@ -317,7 +318,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const int enough_registers = direct.shifted ? 32 : 40;  // of a thread
   if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
     s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct, *sharing);
+  const int chunks = chunks_for(s, direct, *sharing, device);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
   if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});

@@ -133,7 +133,7 @@ sanitized=(
   'transposed tensors*' 'any axes of a tensor*' 'argmax and argmin*' 'folding nothing*' 'rows of no elements*'
   'strict: a sum*' 'conversions one after*' 'every operation is right on f32'
   'rows and across them: results*' 'long rows\, each of a block' 'rows that are shared by blocks*'
-  'sums of exponentials over columns' 'means and squared distances from them over rows that*'
+  'rows of odd lengths beside*' 'sums of exponentials over columns' 'means and squared distances from them over rows that*'
 )
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [[ -n $with_sanitizer && -x $sanitizer ]]; then
