@@ -4,10 +4,10 @@
 // is one stretch of memory, these bring it; else the first walk stores what it has loaded or computed.
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "codegen/access.h"
 #include "codegen/cache_policy.h"
+#include "codegen/row_sharing.h"
 #include "codegen/staging.h"
 #include "codegen/team.h"
 #include "codegen/vary_rows.h"
@@ -15,13 +15,7 @@
 namespace sinter::codegen {
 namespace {
 
-constexpr int largest_registers_team = 512, most_register_elements = 32;
-constexpr std::int64_t most_block_elements = 32768;  // of one block, if a cluster can share them
-constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
-constexpr int portable_cluster = 8;
-constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
-constexpr int crowded_bytes = 53 << 10;      // four
-constexpr int bytes_of_system = 1 << 10;     // shared memory that every block takes beside what it asks for
+constexpr int most_register_elements = 32;
 
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
 std::int64_t exchanged_bytes(const Kernel& k) {
@@ -30,13 +24,6 @@ std::int64_t exchanged_bytes(const Kernel& k) {
   std::int64_t bytes = 256;
   for (const KernelValue& v : k.values)
     if (v.kind == KernelValue::Kind::reduce) bytes += std::int64_t{2} * sizeof(double) * places;
-  return bytes;
-}
-
-/// Of one element of a row.
-std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings) {
-  std::int64_t bytes = 0;
-  for (const Crossing& c : crossings) bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
   return bytes;
 }
 
@@ -67,17 +54,11 @@ Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vec
   return direct;
 }
 
-/// How a row is shared: by the blocks of a cluster, or by blocks that take its pieces as they start.
-struct Sharing {
-  int cluster = 1, pieces = 1;
-  int blocks() const { return cluster * pieces; }
-};
-
 constexpr int few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
 
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
 /// rescale sums after them. Of wide elements fewer registers are left.
-int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing,
+int chunks_for(const Schedule& s, const Direct& direct, const RowSharing& sharing,
                const DeviceDescription& device) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
@@ -98,22 +79,6 @@ int chunks_for(const Schedule& s, const Direct& direct, const Sharing& sharing,
                     std::clamp(most_elements / s.vector, 1, most_chunks));
 }
 
-/// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
-int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step) {
-  constexpr std::int64_t most = warp_threads;  // as many as a warp has lanes for messages
-  const auto fitting = [&](std::int64_t part_bytes) {
-    std::int64_t pieces = std::max<std::int64_t>(2, (length * bytes + part_bytes - 1) / part_bytes);
-    while (pieces <= most && part_of_block(length, static_cast<int>(pieces)) * bytes > part_bytes) ++pieces;
-    return pieces;
-  };
-  std::int64_t least = fitting(std::min<std::int64_t>(comfortable_bytes, room / 2));
-  if (least > most) least = fitting(room);
-  if (least > most) return 0;
-  for (std::int64_t pieces = least; pieces <= std::min(most, least + least / 4); ++pieces)
-    if (length % (pieces * step) == 0) return static_cast<int>(pieces);
-  return static_cast<int>(least);
-}
-
 /// How many vectors along a row are loaded that are the same for all of them.
 int same_for_rows(const Kernel& k) {
   const std::vector<bool> in_row = k.varies_in_row();
@@ -122,82 +87,6 @@ int same_for_rows(const Kernel& k) {
     count +=
         k.values[v].kind == KernelValue::Kind::load && in_row[v] && is_same_for_rows(k, static_cast<int>(v));
   return count;
-}
-
-/// How many loads of a row's elements there are of what is not kept.
-int other_loads(const Kernel& k, const std::vector<Crossing>& crossings) {
-  const std::vector<bool> in_row = k.varies_in_row();
-  int others = 0;
-  for (std::size_t v = 0; v < k.values.size(); ++v)
-    others += k.values[v].kind == KernelValue::Kind::load && in_row[v] &&
-              std::ranges::find(crossings, static_cast<int>(v), &Crossing::value) == crossings.end();
-  return others;
-}
-
-/// Whether copies bring all that is kept.
-bool is_copied(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
-               const RowVectors& vectors) {
-  return device.bulk_copies && std::ranges::all_of(crossings, [&](const Crossing& c) {
-           return copies_in_bulk(k, c.value, k.innermost(true), vectors);
-         });
-}
-
-/// Whether blocks that tell each other by messages are faster than a cluster of 8. An exchange takes longer,
-/// but it is one where the cluster may need two; and where threads load nothing but what copies have brought,
-/// nothing else is late.
-bool messages_do(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
-                 const RowVectors& vectors) {
-  return is_copied(k, device, crossings, vectors) &&
-         (other_loads(k, crossings) == 0 || joinable(k, true).size() > joinable(k).size());
-}
-
-/// Nothing where a row has no room, or is better read again. A few rows are spread over more blocks.
-std::optional<Sharing> sharing_for(const Kernel& k, const DeviceDescription& device,
-                                   const std::vector<Crossing>& crossings, std::int64_t room,
-                                   const RowVectors& vectors) {
-  const std::int64_t bytes = kept_bytes(k, crossings);
-  const std::int64_t length = places_in_lines(vectors);
-  const ir::Dim rows = k.rows();
-  const auto part_bytes = [&](int blocks) { return part_of_block(length, blocks) * bytes; };
-  const auto spread = [&](int blocks, int most) {
-    while (rows.is_constant() && 2 * blocks * rows.value() <= device.processors && 2 * blocks <= most &&
-           length / (std::int64_t{2} * blocks) >= least_part_elements)
-      blocks *= 2;
-    return blocks;
-  };
-  int cluster = 1;
-  // One block to a multiprocessor is worth it only if it has more to do than what copies bring.
-  const int others = other_loads(k, crossings);
-  const bool two_fit = part_bytes(1) <= room / 2 - bytes_of_system;
-  const bool one_does = is_copied(k, device, crossings, vectors) && (two_fit ? others < 2 : others == 0)
-                            ? two_fit
-                            : length <= most_block_elements && part_bytes(1) <= room;
-  const bool shifted = vectors.after > 0;
-  if (!one_does) {
-    while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
-      cluster += cluster < portable_cluster ? 1 : cluster;
-    // Loads of two accesses each take more threads to keep the memory busy.
-    if (shifted)
-      for (int more = cluster; more <= portable_cluster && more <= device.cluster_blocks; ++more)
-        if (part_bytes(more) <= crowded_bytes) {
-          cluster = more;
-          break;
-        }
-  }
-  const bool fits = part_bytes(cluster) <= room;
-  // Large clusters leave processors idle. A shorter row is read again from the second cache.
-  constexpr std::int64_t least_bytes = 384 << 10;
-  const int largest = messages_do(k, device, crossings, vectors) ? 4 : 8;
-  const bool comfortable = fits && (cluster == 1 || part_bytes(cluster) <= comfortable_bytes);
-  if (length * bytes >= least_bytes && (cluster > largest || !comfortable)) {
-    const int least =
-        pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vectors.elements);
-    const int pieces = least == 0 ? 0 : spread(least, warp_threads);
-    const bool busy = !rows.is_constant() || 2 * pieces * rows.value() >= device.processors;
-    if (pieces != 0 && (busy || fits)) return Sharing{1, pieces};
-  }
-  if (!fits) return std::nullopt;
-  return Sharing{spread(cluster, device.cluster_blocks), 1};
 }
 
 /// Threads of a block that has a row to itself, and how many such blocks a multiprocessor has: enough rows on
@@ -263,7 +152,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   }
   const std::int64_t bytes = kept_bytes(k, s.crossings);
   const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
-  const std::optional<Sharing> sharing =
+  const std::optional<RowSharing> sharing =
       sharing_for(k, device, s.crossings, device.shared_bytes_per_block - own, vectors);
   if (!sharing) {
     why = "shared rows: rows are too long for the shared memory of the blocks that can share one";
