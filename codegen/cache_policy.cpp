@@ -10,8 +10,8 @@ namespace {
 /// Whether blocks wait for each other over a row, with nothing on its way meanwhile that the cache is to
 /// keep.
 bool waits_for_blocks(const Kernel& k, const Schedule& s) {
+  const bool fetches_ahead = s.rows_ahead > 0 && !s.skewed;
   for (std::size_t i = 0; i < s.axes.size(); ++i) {
-    const bool fetches_ahead = s.rows_ahead > 0 && !s.skewed;
     if (sized(s.axes[i], Level::cluster) && !fetches_ahead) return true;
     if (k.axes[i].reduced && sized(s.axes[i], Level::grid)) return true;
   }

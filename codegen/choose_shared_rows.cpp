@@ -138,9 +138,10 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
                     held.chunks * s.vector <= most_register_elements;
   // Loads of two accesses each need registers that a row in shared memory leaves free, as do those of several
   // vectors that are the same for all rows.
+  const int beside = same_for_rows(k);
   constexpr int most_shifting = 224, most_crowding = 96, crowding = 2;
   const bool roomier = device.bulk_copies && ((vectors.after > 0 && held.threads > most_shifting) ||
-                                              (same_for_rows(k) >= crowding && held.threads > most_crowding));
+                                              (beside >= crowding && held.threads > most_crowding));
   if (!also_short && !roomier && (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
@@ -185,7 +186,7 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   Direct direct = loaded_directly(k, s, vectors);
   direct.in_order = loads_outlast_stores(k, s, device);
   const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() &&
-                      (direct.tensors < 2 || (!direct.shifted && direct.tensors == same_for_rows(k)));
+                      (direct.tensors < 2 || (!direct.shifted && direct.tensors == beside));
   const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
   const auto wanted = std::clamp<std::int64_t>(part / (std::int64_t{vectors_of_thread} * s.vector),
                                                std::int64_t{4} * warp_threads, largest_registers_team);
@@ -285,9 +286,7 @@ class Varied : public RowVariants {
     constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
     constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
     const std::int64_t length = places_in_lines(vectors_);
-    std::int64_t bytes = 0;
-    for (const Crossing& c : chosen_.crossings)
-      bytes += size_of(k_.values[static_cast<std::size_t>(c.value)].dtype);
+    const std::int64_t bytes = kept_bytes(k_, chosen_.crossings);
     const bool cluster = level == Level::cluster;
     const int most = cluster ? device_.cluster_blocks : warp_threads;
     if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||

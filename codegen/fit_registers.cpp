@@ -71,8 +71,9 @@ class Need {
       for (int store : w.stores)
         held += bytes_of(k, k.stores[static_cast<std::size_t>(store)].value) * s.vector;
       for (int v : w.row_values) held += bytes_of(k, v) * (s.columns ? s.vector : 1);
-      const int live = live_bytes(k, w) * s.vector, instructions = codegen::instructions_of(k, w);
-      held_ = std::max(held_, held + (is_pressed() ? std::min(live, live_bytes(k, w) * few_at_once) : live));
+      const int of_element = live_bytes(k, w), live = of_element * s.vector;
+      const int instructions = codegen::instructions_of(k, w);
+      held_ = std::max(held_, held + (is_pressed() ? of_element * std::min(s.vector, few_at_once) : live));
       if (instructions > few_instructions) of_vector_ = std::max(of_vector_, live);
       instructions_ += std::int64_t{instructions} * s.vector * chunks_;
       for (int v : w.values) has_wide_ = has_wide_ || bytes_of(k, v) >= wide;

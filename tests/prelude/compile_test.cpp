@@ -70,10 +70,7 @@ std::string hopper_kernels() {
     text += fmt::format(
         "ENTRY void stay_{0}({0}* to, const {0}* from) {{ store_vec<1>(to, load_vec_outlasting<1, "
         "16>(from)); "
-        "store_vec<2>(to, load_vec_outlasting<2, 16>(from)); }}\n",
-        name(t));
-  for (DType t : all_dtypes)
-    text += fmt::format(
+        "store_vec<2>(to, load_vec_outlasting<2, 16>(from)); }}\n"
         "ENTRY void pass_{0}({0}* x) {{ cluster_arrive(); cluster_wait(); "
         "store_to_block(dynamic_shared<{0}>(), "
         "cluster_rank() ^ 1, *x); cluster_arrive(); cluster_wait(); *x = *dynamic_shared<{0}>(); }}\n",
