@@ -142,7 +142,9 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   constexpr int most_shifting = 224, most_crowding = 96, crowding = 2;
   const bool roomier = device.bulk_copies && ((vectors.after > 0 && held.threads > most_shifting) ||
                                               (beside >= crowding && held.threads > most_crowding));
-  if (!also_short && !roomier && (fits || team_of_few(k, vectors).whole || team_of_terms(k, vectors).whole)) {
+  // What is folded in one walk is exchanged once, where registers are walked over twice.
+  const bool few_hold_it = joinable(k).empty() && team_of_few(k, vectors).whole;
+  if (!also_short && !roomier && (fits || few_hold_it)) {
     why = "shared rows: rows fit the registers of a few threads";
     return std::nullopt;
   }

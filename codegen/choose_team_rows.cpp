@@ -61,8 +61,6 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   const int bytes = fixed ? static_cast<int>(sizeof(float)) : register_bytes(k);
   Team team = team_for(vectors, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
   if (const Team few = team_of_few(k, vectors); !fixed && few.whole && team.threads > few.threads) team = few;
-  const Team terms = fixed ? Team{} : team_of_terms(k, vectors);
-  if (terms.whole) team = terms;
   // Many threads that hold a row leave the memory idle while they exchange; where they need not hold it, a
   // few walk over it.
   if (const std::vector<int> joined = joinable(k, true);
@@ -71,12 +69,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
   if (!fixed && !team.whole) s.joined = joinable(k, true);
-  if (terms.whole) {
-    s.joined = joinable(k);
-    s.crossings = term_crossings(k, s.joined);
-  } else {
-    s.crossings = register_crossings(k, team, s.vector, s.joined);
-  }
+  s.crossings = register_crossings(k, team, s.vector, s.joined);
   const int rows = rows_of_block(team);
   s.block_threads = rows * team.threads;
   if (!fixed && team.whole) s.least_blocks = least_blocks_for(k, team, vectors);

@@ -239,13 +239,9 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
   const auto loaded = [&](int v) { return BodyPrinter::from_stored(part(v), value(v).dtype); };
   for (int v : w.restored)
     lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 || (is_shared(v) && !at_edge_) ? loaded(v)
-                           : !w.continues && is_kept_term(v) ? fmt::format("{} * scale{}.power", part(v), v)
-                                                             : part(v)));
+                           load_access(v) != 0 || (is_shared(v) && !at_edge_) ? loaded(v) : part(v)));
   for (int v : w.values) {
-    if (is_share(w, v))
-      lines_.add(fmt::format("const f32 v{0} = {1} * share{0};", v, part(value(v).operands[0])));
-    else if (divides_row(v))
+    if (divides_row(v))
       lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
                              value(v).operands[1]));
     else if (std::ranges::find(exact, v) != exact.end()) {

@@ -150,9 +150,6 @@ class CudaEmitter {
   void accumulate_distance(int v, const std::string& state);
   /// Functions that say how followers are rescaled.
   void declare_rescaling(int leader);
-  bool is_kept_term(int v) const;
-  void declare_term_scales(const Walk& walk);
-  bool is_share(const Walk& walk, int v) const;
   std::string rescaling_exponent(int follower) const;
   int rescaling_of(int follower) const;
   std::vector<int> path(int leader, int row) const;

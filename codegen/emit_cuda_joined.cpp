@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "codegen/emit_cuda.h"
-#include "codegen/staging.h"
-#include "codegen/team.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
@@ -130,41 +128,6 @@ void CudaEmitter::rescale(int leader, const std::vector<std::string>& states, co
     for (const std::string& state : states)
       lines_.add(fmt::format("{0}{1} = rescaled({0}{1}, by{2});", state, f, rescaling_of(f)));
   lines_.close();
-}
-
-bool CudaEmitter::is_kept_term(int v) const {
-  return keeps_terms(schedule_) && is_kept(v) && is_term(k_, v, schedule_.joined);
-}
-
-/// What terms that each thread has kept under its own value of the leader become under the row's.
-void CudaEmitter::declare_term_scales(const Walk& w) {
-  for (int v : w.restored) {
-    if (w.continues || !is_kept_term(v)) continue;
-    const auto sum = std::ranges::find_if(
-        schedule_.joined, [&](int f) { return !adds_deviations(f) && value(f).operands[0] == v; });
-    const int leader = value(*sum).join.leader;
-    lines_.add(fmt::format("const auto scale{} = rescaling{}(alone{}, v{});", v, rescaling_of(*sum), leader,
-                           leader));
-    lines_.add(fmt::format("clear_if_nothing(r{0}, scale{0});", v));
-  }
-}
-
-/// Whether v is a kept term divided by the sum of such, as in softmax. Where the terms are e to what their
-/// leader's own operand is below its maximum, they are at most 1, and one factor both rescales and divides
-/// them: where it underflows, so would the quotients.
-bool CudaEmitter::is_share(const Walk& w, int v) const {
-  if (!divides_row(v) || value(v).form != passes::MathForm::bounded || w.continues) return false;
-  const int term = value(v).operands[0];
-  const KernelValue& sum = value(value(v).operands[1]);
-  if (std::ranges::find(w.restored, term) == w.restored.end() || !is_kept_term(term) ||
-      sum.kind != KernelValue::Kind::reduce || sum.operands[0] != term || sum.join.leader < 0)
-    return false;
-  const int leader = sum.join.leader;
-  const KernelValue& power = value(term);
-  if (value(leader).op != ir::Op::max || (power.op != ir::Op::exp && power.op != ir::Op::exp2)) return false;
-  const KernelValue& below = value(power.operands[0]);
-  return below.kind == KernelValue::Kind::compute && below.op == ir::Op::sub &&
-         below.operands[0] == value(leader).operands[0] && below.operands[1] == leader;
 }
 
 /// The row's values on the way from the leader's result to one that is made of it, in order.

@@ -59,7 +59,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
     }
   rows_ = schedule_.block_threads / team_;
   const Staging staging = stage(
-      k_, [&](int v) { return is_kept(v); }, schedule_.joined, keeps_terms(schedule_));
+      k_, [&](int v) { return is_kept(v); }, schedule_.joined);
   const bool across = !staging.part_stores.empty();
   if (across) {
     const KernelStore& part = k_.stores[static_cast<std::size_t>(staging.part_stores[0])];
@@ -159,10 +159,6 @@ void CudaEmitter::declare_divisors(const Walk& w) {
     lines_.add(fmt::format("const {0} divisor{1} = {0}_of(v{1});", bounded ? "bounded_divisor" : "divisor",
                            divisors_.back()));
   }
-  for (int v : w.values)
-    if (is_share(w, v))
-      lines_.add(fmt::format("const f32 share{} = scale{}.power * divisor{}.inverse;", v,
-                             value(v).operands[0], value(v).operands[1]));
 }
 
 /// The vectors that a thread takes at once; opens two blocks.
@@ -247,7 +243,6 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   if (more != nullptr)
     std::ranges::copy_if(more->folds, std::back_inserter(others), [&](int v) { return !adds_deviations(v); });
   for (const Walk* each : walks) declare_kept(*each, true);
-  declare_term_scales(w);
   declare_divisors(w);
   load_edge(walks);
   const bool sums = !whole_rows_ && std::ranges::any_of(others, [&](int v) { return adds_rounded(v); });
@@ -286,10 +281,6 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
       for (int v : others)
         if (adds_rounded(v)) merge(v, "fold", level);
   lines_.close();
-  // Kept terms are of the thread's own maximum.
-  if (more != nullptr && keeps_terms(schedule_))
-    for (int v : w.folds)
-      if (!followers(v).empty() && !has_mean(v)) lines_.add(fmt::format("const auto alone{0} = fold{0};", v));
   exchange(w.folds);
 }
 

@@ -116,7 +116,7 @@ class Need {
   }
 
   std::vector<Walk> walks(const std::function<bool(int)>& keep) const {
-    if (k_.has_reduction()) return stage(k_, keep, s_.joined, keeps_terms(s_)).walks;
+    if (k_.has_reduction()) return stage(k_, keep, s_.joined).walks;
     Walk all;
     for (std::size_t v = 0; v < k_.values.size(); ++v) all.values.push_back(static_cast<int>(v));
     return {std::move(all)};

@@ -11,8 +11,8 @@ constexpr int costly = 8;  // instructions; a function such as exp
 
 class Stager {
  public:
-  Stager(const Kernel& k, const std::function<bool(int)>& keep, const std::vector<int>& joined, bool terms)
-      : k_(k), keep_(keep), joined_(joined), terms_(terms), in_row_(k.varies_in_row()) {
+  Stager(const Kernel& k, const std::function<bool(int)>& keep, const std::vector<int>& joined)
+      : k_(k), keep_(keep), joined_(joined), in_row_(k.varies_in_row()) {
     find_depths();
   }
 
@@ -118,8 +118,7 @@ class Stager {
     continued_ = w.values;
     continued_.insert(continued_.end(), w.restored.begin(), w.restored.end());
     for (int v : w.values)
-      if (!continues || depth_[static_cast<std::size_t>(v)] <= depth || (terms_ && is_term(k_, v, joined_)))
-        computed_before_.push_back(v);
+      if (!continues || depth_[static_cast<std::size_t>(v)] <= depth) computed_before_.push_back(v);
     return w;
   }
 
@@ -185,7 +184,6 @@ class Stager {
   const Kernel& k_;
   const std::function<bool(int)>& keep_;
   const std::vector<int>& joined_;
-  const bool terms_;
   std::vector<bool> in_row_;
   std::vector<int> depth_;  // how many walks there are before a value is known
   std::vector<int> computed_before_;
@@ -195,16 +193,8 @@ class Stager {
 
 }  // namespace
 
-Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep, const std::vector<int>& joined,
-              bool terms) {
-  return Stager(kernel, keep, joined, terms).run();
-}
-
-bool is_term(const Kernel& kernel, int value, const std::vector<int>& joined) {
-  return std::ranges::any_of(joined, [&](int f) {
-    const KernelValue& sum = kernel.values[static_cast<std::size_t>(f)];
-    return !sum.join.deviations && sum.operands[0] == value;
-  });
+Staging stage(const Kernel& kernel, const std::function<bool(int)>& keep, const std::vector<int>& joined) {
+  return Stager(kernel, keep, joined).run();
 }
 
 std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& joined) {

@@ -31,13 +31,9 @@ struct Staging {
 };
 
 /// `keep` says which values are kept where several walks need them; `joined`, which reductions are folded
-/// along with their leaders (KernelValue::join). With `terms`, the terms of joined sums can be kept, too: as
-/// they are under the leader's value that their walk has found, for whoever restores them to rescale.
+/// along with their leaders (KernelValue::join).
 Staging stage(const Kernel& kernel, const std::function<bool(int value)>& keep,
-              const std::vector<int>& joined = {}, bool terms = false);
-
-/// Whether a value is the term of a sum that is folded along with a maximum or minimum.
-bool is_term(const Kernel& kernel, int value, const std::vector<int>& joined);
+              const std::vector<int>& joined = {});
 
 /// The walks but for those that continue others, where nothing is kept.
 std::vector<Walk> separate_walks(const Kernel& kernel, const std::vector<int>& joined);

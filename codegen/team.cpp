@@ -151,44 +151,6 @@ Team team_of_few(const Kernel& k, const RowVectors& by) {
   return whole_team(vectors, by, whole_warps((vectors + chunks - 1) / chunks));
 }
 
-std::vector<Crossing> term_crossings(const Kernel& k, const std::vector<int>& joined) {
-  const auto keep = [&](int v) {
-    return k.values[static_cast<std::size_t>(v)].kind == KernelValue::Kind::load || is_term(k, v, joined);
-  };
-  std::vector<Crossing> crossings;
-  for (const Walk& w : stage(k, keep, joined, true).walks)
-    for (int v : w.restored)
-      if (!w.continues && std::ranges::find(crossings, v, &Crossing::value) == crossings.end())
-        crossings.push_back({v, Residence::registers});
-  return crossings;
-}
-
-Team team_of_terms(const Kernel& k, const RowVectors& by) {
-  const ir::Dim length = by.span;
-  const int vector = by.elements;
-  const std::vector<int> joined = joinable(k);
-  constexpr int element_bytes = 2;  // wider ones come by bulk copies, to two blocks of 1024 threads
-  constexpr int most_elements = 32, most_bytes = 128;  // of a thread
-  if (by.skewed || !length.is_constant() || joined.empty() || loaded_bytes(k) > element_bytes) return {};
-  const std::int64_t vectors = (length.value() + vector - 1) / vector;
-  const std::int64_t chunks = (vectors + few_threads - 1) / few_threads;
-  if (chunks * vector <= many_elements || chunks * vector > most_elements || chunks > few_loads) return {};
-  int bytes = 0;
-  bool terms = false;
-  for (const Crossing& c : term_crossings(k, joined)) {
-    bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
-    terms = terms || is_term(k, c.value, joined);
-  }
-  if (!terms || chunks * vector * bytes > most_bytes) return {};
-  return whole_team(vectors, by, whole_warps((vectors + chunks - 1) / chunks));
-}
-
-bool keeps_terms(const Schedule& s) {
-  return !s.joined.empty() && std::ranges::any_of(s.crossings, [](const Crossing& c) {
-    return c.residence == Residence::registers;
-  });
-}
-
 int tensors_of_walk(const Kernel& k) {
   int most = 1;
   for (const Walk& w : stage(k, [](int) { return false; }).walks)

@@ -23,15 +23,6 @@ Team team_for(const RowVectors& vectors, int bytes, int largest, int tensors = 1
 /// included, in a few registers. `whole` if so.
 Team team_of_few(const Kernel& kernel, const RowVectors& vectors);
 
-/// Of rows of 16-bit elements that would need more than 512 threads, where a sum is folded along with a
-/// maximum and its terms are needed again, as in softmax: those threads, each of which keeps its terms as
-/// they are under its own maximum. `whole` if so; term_crossings says what they keep.
-Team team_of_terms(const Kernel& kernel, const RowVectors& vectors);
-std::vector<Crossing> term_crossings(const Kernel& kernel, const std::vector<int>& joined);
-
-/// Whether a schedule keeps terms so.
-bool keeps_terms(const Schedule& schedule);
-
 /// How many tensors with rows of their own a walk loads at most, and at least 1.
 int tensors_of_walk(const Kernel& kernel);
 

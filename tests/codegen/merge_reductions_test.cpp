@@ -189,32 +189,21 @@ TEST_CASE("rows that are read once when their reductions are joined lie nowhere 
   }
 }
 
-TEST_CASE("terms of rows of 16 bits are kept as each thread has them") {
-  const auto schedule = [](const char* inputs, Kernel& k) {
-    k = kernel_of(inputs,
-                  "%y = cast(%x, dtype=f32)\n  %e = exp(sub(%y, max(%y, axes=[1], keepdims=true)))\n  return "
-                  "div(%e, sum(%e, axes=[1], keepdims=true))");
+TEST_CASE(
+    "rows whose terms do not fit the registers of few threads are folded in one walk in shared memory") {
+  const auto chosen = [](const char* input) {
+    Kernel k = kernel_of(input,
+                         "%y = cast(%x, dtype=f32)\n  %e = exp(sub(%y, max(%y, axes=[1], keepdims=true)))\n  "
+                         "return div(%e, sum(%e, axes=[1], keepdims=true))");
     merge_reductions(k);
     return schedule_of(k, Target::cuda("sm_90a"));
   };
-  Kernel k;
-  const Schedule s = schedule("%x: bf16[M, 16384])", k);
-  CHECK(s.chooser == "team rows");
-  CHECK(keeps_terms(s));
-  REQUIRE(s.crossings.size() == 1);
-  const int term = s.crossings[0].value;
-  CHECK(is_term(k, term, s.joined));
-  const Staging staging = stage(
-      k, [&](int v) { return v == term; }, s.joined, true);
-  REQUIRE(staging.walks.size() == 3);
-  CHECK(staging.walks[1].kept == std::vector<int>{term});
-  CHECK(staging.walks[2].restored == std::vector<int>{term});
-  // Their scale is found once for all that a thread has kept.
-  const std::string text = source_of(k, Target::cuda("sm_90a")).text;
-  CHECK(text.find(fmt::format("const auto scale{} = rescaling", term)) != std::string::npos);
-  CHECK(text.find(fmt::format("r{0}[c].at[k] * scale{0}.power", term)) != std::string::npos);
-  CHECK_FALSE(keeps_terms(schedule("%x: bf16[M, 8192])", k)));
-  CHECK(schedule("%x: bf16[M, 20000])", k).chooser == "shared rows");
-  CHECK(schedule("%x: bf16[M, 16383])", k).chooser == "shared rows");
-  CHECK(schedule("%x: f32[M, 16384])", k).chooser == "shared rows");
+  for (const char* input : {"%x: bf16[M, 16384])", "%x: bf16[M, 16383])", "%x: bf16[M, 20000])",
+                            "%x: f16[M, 10000])", "%x: f32[M, 16384])"}) {
+    const Schedule s = chosen(input);
+    INFO(input << ": " << s.str());
+    CHECK(s.chooser == "shared rows");
+    CHECK(s.joined.size() == 1);
+  }
+  CHECK(chosen("%x: bf16[M, 8192])").chooser == "team rows");
 }

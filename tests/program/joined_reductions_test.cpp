@@ -117,7 +117,7 @@ TEST_CASE("sums of exponentials of rows with infinities and NaN at any place") {
   }
 }
 
-TEST_CASE("terms that threads keep under their own maximum are rescaled") {
+TEST_CASE("rows of 16 bits with infinities and NaN at any place, whose terms are stored, too") {
   // One stretch of each thread's, several of them, and rows whose last threads have less.
   for (DType t : {bf16, f16})
     for (std::int64_t cols : {9000, 10008, 16384}) {
