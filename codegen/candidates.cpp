@@ -30,10 +30,10 @@ std::vector<Schedule> candidates(const Kernel& k, const Schedule& chosen, const 
 }
 
 std::string identity(const Schedule& s) {
-  std::string text = fmt::format("{}; {} threads, vector {}, {}{}{}{}lead {}, {} blocks at least", s.str(),
-                                 s.block_threads, s.vector, s.columns ? "columns, " : "",
-                                 s.exact ? "exact, " : "", s.fetch_ahead ? "fetch ahead, " : "",
-                                 s.wide_index ? "wide index, " : "", s.lead, s.least_blocks);
+  std::string text =
+      fmt::format("{}; {} threads, vector {}, {}{}{}lead {}, {} blocks at least", s.str(), s.block_threads,
+                  s.vector, s.columns ? "columns, " : "", s.fetch_ahead ? "fetch ahead, " : "",
+                  s.wide_index ? "wide index, " : "", s.lead, s.least_blocks);
   for (const SharedTile& t : s.tiles)
     text += fmt::format("; tile {} {} by {}, {} after {}", t.load, t.store, t.access, t.skew, t.skew_every);
   return text;

@@ -32,7 +32,7 @@ Team team_across(std::int64_t length, int vector, int most_threads) {
   const auto threads = static_cast<int>(std::min<std::uint64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(vectors)), static_cast<std::uint64_t>(most_threads)));
   const std::int64_t chunks = (vectors + threads - 1) / threads;
-  return {threads, static_cast<int>(chunks), true, chunks * threads * vector == length};
+  return {threads, static_cast<int>(chunks), true};
 }
 
 /// The largest vectors with which a thread's part fits its registers.
@@ -81,7 +81,6 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   const int bytes = register_bytes(k) + carried_bytes(k);
   const std::int64_t length = k.row_length().value();
   const Team team = team_for_row(length, s.vector, bytes);
-  s.exact = team.exact;
   s.crossings = register_crossings(k, team, s.vector);
   const int rows = rows_of_block(team, shared_block);
   s.block_threads = rows * team.threads;

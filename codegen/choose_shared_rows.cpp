@@ -137,11 +137,13 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   const bool fits = held.whole && held.threads <= largest_registers_team &&
                     held.chunks * s.vector <= most_register_elements;
   // Loads of two accesses each need registers that a row in shared memory leaves free, as do those of several
-  // vectors that are the same for all rows.
+  // vectors that are the same for all rows, if threads hold too little of them to keep the memory busy.
   const int beside = same_for_rows(k);
-  constexpr int most_shifting = 224, most_crowding = 96, crowding = 2;
-  const bool roomier = device.bulk_copies && ((vectors.after > 0 && held.threads > most_shifting) ||
-                                              (beside >= crowding && held.threads > most_crowding));
+  constexpr int most_shifting = 224, most_crowding = 192, crowding = 2, enough_bytes = 64;
+  const bool holds_little = held.chunks * s.vector * kept_bytes(k, shared_crossings(k, {})) < enough_bytes;
+  const bool roomier =
+      device.bulk_copies && ((vectors.spare > 0 && held.threads > most_shifting) ||
+                             (beside >= crowding && holds_little && held.threads > most_crowding));
   // What is folded in one walk is exchanged once, where registers are walked over twice.
   const bool few_hold_it = joinable(k).empty() && team_of_few(k, vectors).whole;
   if (!also_short && !roomier && (fits || few_hold_it)) {

@@ -21,7 +21,7 @@ struct Shape {
   int lanes = warp_threads;  // side by side, each with a vector of columns
   int slots = 8;             // threads that share a column
   int chunks = 8;            // elements that a thread takes of it at once
-  bool whole = false, exact = false;
+  bool whole = false;
 };
 
 /// What a thread holds for each column, in bytes: the states of one walk, and of all that share memory.
@@ -160,7 +160,6 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
     shape.chunks = std::min(shape.chunks, chunks);
     shape.whole = shape.whole && std::int64_t{shape.slots} * shape.chunks >= length;
   }
-  s.exact = shape.whole && std::int64_t{shape.slots} * shape.chunks == length;
   if (shape.whole && !one_walk)
     s.crossings = register_crossings(k, {shape.lanes * shape.slots, shape.chunks, true}, s.vector);
   s.block_threads = shape.lanes * shape.slots;
@@ -253,7 +252,6 @@ class Varied {
       const std::int64_t taken = std::max<std::int64_t>(1, divided(length, slots));
       if (!chunks || taken * s.vector * register_bytes(k_) > most_register_bytes(s.block_threads)) return;
       chunks->size = static_cast<int>(taken);
-      s.exact = taken * slots == length;
       if (!s.crossings.empty())
         s.crossings = register_crossings(k_, {s.block_threads, chunks->size, true}, s.vector);
     } else if (Factor* const pieces = sized(folded_axis(s), Level::grid)) {

@@ -36,7 +36,7 @@ int least_blocks_for(const Kernel& k, const Team& team, const RowVectors& vector
   constexpr int processor_threads = 2048;
   if (vectors.skewed) {  // what is in no vector takes some more
     constexpr int least_threads = 256, few_elements = 16;
-    const bool fills = vectors.after == 0 && vectors.elements >= 8 && team.threads >= least_threads &&
+    const bool fills = vectors.spare == 0 && vectors.elements >= 8 && team.threads >= least_threads &&
                        team.chunks * vectors.elements <= few_elements;
     return fills ? processor_threads / team.threads : 0;
   }
@@ -45,6 +45,14 @@ int least_blocks_for(const Kernel& k, const Team& team, const RowVectors& vector
   const std::int64_t bytes = bytes_of_row(k);
   const bool two_are_few = 2 * bytes < enough_bytes && blocks * bytes >= enough_bytes;
   return two_are_few && blocks * team.threads <= processor_threads ? blocks : 0;
+}
+
+/// Whether no element of a row is stored.
+bool only_reads(const Kernel& k) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  return std::ranges::none_of(k.stores, [&](const KernelStore& s) {
+    return in_row[static_cast<std::size_t>(s.value)] || k.varies_in_row(s.address, in_row);
+  });
 }
 
 }  // namespace
@@ -59,14 +67,13 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   s.vector = vectors.elements;
   s.skewed = vectors.skewed;
   const int bytes = fixed ? static_cast<int>(sizeof(float)) : register_bytes(k);
-  Team team = team_for(vectors, bytes, largest_team, fixed ? 1 : tensors_of_walk(k));
+  Team team = team_for(vectors, bytes, largest_team, fixed ? 1 : tensors_of_walk(k), !fixed && only_reads(k));
   if (const Team few = team_of_few(k, vectors); !fixed && few.whole && team.threads > few.threads) team = few;
   // Many threads that hold a row leave the memory idle while they exchange; where they need not hold it, a
   // few walk over it.
   if (const std::vector<int> joined = joinable(k, true);
       !fixed && team.threads > many_threads && !joined.empty() && separate_walks(k, joined).size() == 1)
     team = Team{many_threads};
-  s.exact = team.exact;
   // A row that is read anew by every walk is read once less.
   if (!fixed && !team.whole) s.joined = joinable(k, true);
   s.crossings = register_crossings(k, team, s.vector, s.joined);
@@ -132,9 +139,7 @@ class Varied : public RowVariants {
         chunks * chosen_.vector * register_bytes(k_) > most_register_bytes(threads))
       return;
     Schedule s = chosen_;
-    const Team team{threads, static_cast<int>(chunks), true,
-                    !s.skewed && chunks * threads * s.vector == length};
-    s.exact = team.exact;
+    const Team team{threads, static_cast<int>(chunks), true};
     s.crossings = register_crossings(k_, team, s.vector, s.joined);
     set_team(s, threads, team.chunks);
     set_rows(s, codegen::rows_of_block(team), threads);

@@ -66,6 +66,8 @@ void CudaEmitter::finish(KernelSource& source) {
   if (shared_launch) text += batch_locals(schedule_);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   const std::string body = lines_.take();
+  // Once, so that loads which some threads have not need no branch to make it.
+  if (body.find(", policy)") != body.npos) text += "  const uint64 policy = outlasting();\n";
   SINTER_ASSERT(!shared_launch || body.find("blockIdx") == body.npos,
                 "{}: its blocks do not work for themselves, and share a launch", k_.name);
   text += body + "}\n\n}  // namespace sinter\n";
@@ -176,11 +178,11 @@ void CudaEmitter::store_together(std::span<const int> stores) {
 }
 
 /// What guards and places need is the same for the whole vector; of a row's values it is at hand.
-std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at) {
+std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at, bool late) {
   std::vector<int> declared;
   for (int v : w.values) {
     const int access = load_access(v);
-    if (access == 0 || !is_read(v)) continue;
+    if (access == 0 || !is_read(v) || is_read_late(v) != late) continue;
     for (int needed : needed_by_load(k_, v)) {
       const bool at_hand = lanes_ == 0 && k_.has_reduction() && !in_row_[static_cast<std::size_t>(needed)];
       if (at_hand || std::ranges::find(declared, needed) != declared.end()) continue;
@@ -189,14 +191,12 @@ std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at)
     }
     const KernelValue& x = value(v);
     const std::string type = fmt::format("vec<{}, {}>", stored_type_name(x.dtype), vector_);
-    const std::string from = is_bulk(v) ? fmt::format("row{} + f", v)
-                                        : fmt::format("{} + {}", body_.buffer(x.buffer),
-                                                      body_.affine(x.address, fmt::format("v{}", v)));
+    const std::string place = body_.affine(x.address, fmt::format("v{}", v)), buffer = body_.buffer(x.buffer);
     const std::string vector =
-        loads_shifted(v) ? fmt::format("load_shifted<{}>({}, {})", vector_, body_.buffer(x.buffer),
-                                       body_.affine(x.address, fmt::format("v{}", v)))
-                         : fmt::format("load_vec{}<{}, {}>({})", is_bulk(v) ? "" : loads_like(schedule_),
-                                       access, vector_, from);
+        loads_shifted(v) ? fmt::format("{}<{}>({}, {})", loads_words(v) ? "load_words" : "load_shifted",
+                                       vector_, buffer, place)
+        : is_bulk(v)     ? fmt::format("load_vec<{}, {}>(row{} + f)", access, vector_, v)
+                         : load_of(schedule_, access, vector_, fmt::format("{} + {}", buffer, place));
     lines_.add(fmt::format("{}x{}{} = {};", at.empty() ? "const " + type + " " : "", v, at,
                            x.guard < 0 ? vector : fmt::format("v{} ? {} : {}{{}}", x.guard, vector, type)));
   }
@@ -206,7 +206,7 @@ std::vector<int> CudaEmitter::load_vectors(const Walk& w, const std::string& at)
 std::string CudaEmitter::vector_of(const Walk& w, int v, const std::string& at) const {
   const bool loaded = load_access(v) != 0,
              here = loaded && !is_bulk(v) && std::ranges::find(w.values, v) != w.values.end();
-  return fmt::format("{}{}{}", loaded ? "x" : "r", v, is_shared(v) && !here ? "" : at);
+  return fmt::format("{}{}{}", loaded ? "x" : "r", v, (is_shared(v) && !here) || is_read_late(v) ? "" : at);
 }
 
 void CudaEmitter::visit(const Walk& w, const std::string& at, const std::function<void()>& each) {

@@ -6,6 +6,8 @@
 // codegen/emit_cuda_skewed.cpp those that begin anywhere in a vector.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "codegen/emit_body.h"
 #include "codegen/row_vectors.h"
 #include "codegen/team.h"
@@ -20,9 +22,15 @@ struct FoldPart {
   std::string identity;
 };
 
-/// What the names of the prelude's loads and copies of global memory end with under a schedule.
-inline std::string_view loads_like(const Schedule& s) {
+/// What the names of the prelude's bulk copies of global memory end with under a schedule.
+inline std::string_view copies_like(const Schedule& s) {
   return s.outlasting ? "_outlasting" : "";
+}
+
+/// A load of so many elements of global memory by accesses of `access`.
+inline std::string load_of(const Schedule& s, int access, int elements, std::string_view place) {
+  return fmt::format("load_vec{}<{}, {}>({}{})", s.outlasting ? "_outlasting" : "", access, elements, place,
+                     s.outlasting ? ", policy" : "");
 }
 
 class CudaEmitter {
@@ -39,7 +47,7 @@ class CudaEmitter {
   /// element by element with `each` after it, wide stores. `at` selects the thread's vector of the row, as
   /// in "[c]".
   /// Returns what it has declared on the way.
-  std::vector<int> load_vectors(const Walk& walk, const std::string& at);
+  std::vector<int> load_vectors(const Walk& walk, const std::string& at, bool late = false);
   void visit(const Walk& walk, const std::string& at, const std::function<void()>& each);
   void store(int number, std::string_view condition = "");
   /// Elements of one access where a load or store moves the whole vector; 0 where elements go one by one.
@@ -61,6 +69,7 @@ class CudaEmitter {
   void pin_restored(const Walk& walk);
   void declare_divisors(const Walk& walk);
   void load_chunk(const std::vector<const Walk*>& walks);
+  void ask_for_row(const Walk& walk);
   /// One walk, and the one that continues it, if any.
   void print_walk(const Walk& walk, const Walk* more);
   void print_continued(const Walk& more);
@@ -68,7 +77,10 @@ class CudaEmitter {
   void add_part(const std::vector<int>& folds);
   /// The state that a walk's elements go into.
   std::string running(int v) const;
-  void open_chunk();
+  int chunks_within() const;
+  void open_chunks(const std::string& place, bool loads);
+  void join_chunks(const std::vector<int>& loads);
+  void open_chunk(bool loads = false);
   std::string place_in_row() const;
   void place_thread(const std::string& first);
   void place_row();
@@ -84,6 +96,9 @@ class CudaEmitter {
   void visit_edge(const Walk& walk, const std::function<void()>& each, std::string_view condition = "");
   bool is_loaded_at_edge(int v) const;
   bool loads_shifted(int v) const;
+  /// Whether such a load is best made word by word: of what is the same for all rows, and near. Beside rows
+  /// in shared memory the nearest cache has little room.
+  bool loads_words(int v) const;
 
   // emit_cuda_across.cpp
   /// A loop over the rows of a team, which carries along what is folded across them.
@@ -117,6 +132,9 @@ class CudaEmitter {
   bool is_bulk(int v) const;
   /// Whether the walk that has it among its values reads a vector of it for itself.
   bool is_read(int v) const { return !(is_bulk(v) && shared_rows_) && !is_held(v); }
+  /// Whether a vector of it is read where it is used, not with all that a thread takes at once: the caches
+  /// have what is the same for all rows, and registers are worth more rows on their way.
+  bool is_read_late(int v) const;
 
   // emit_cuda_messages.cpp
   void take_piece(KernelSource& source, const Staging& staging);
@@ -170,7 +188,7 @@ class CudaEmitter {
   void column_values(const std::vector<int>& values);
   void name_column_values(const Walk& walk);
   void print_column_walk(const Walk& walk);
-  void open_column_chunk();
+  void open_column_chunk(bool loads = false);
   void open_columns();
   void name_states(const std::vector<int>& folds, const std::string& state);
   void declare_states(const std::vector<int>& folds, const std::string& state);

@@ -85,8 +85,9 @@ void CudaEmitter::load_held(const Staging& staging) {
   open_chunk();
   for (int v : held) {
     const KernelValue& x = value(v);
-    lines_.add(fmt::format("x{}[c] = load_vec{}<{}, {}>({} + {});", v, loads_like(schedule_), load_access(v),
-                           vector_, body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v))));
+    const std::string place =
+        fmt::format("{} + {}", body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)));
+    lines_.add(fmt::format("x{}[c] = {};", v, load_of(schedule_, load_access(v), vector_, place)));
   }
   lines_.close();
   lines_.close();
@@ -116,7 +117,7 @@ void CudaEmitter::fetch_rows(KernelSource& source) {
     lines_.add(
         fmt::format("bulk_load{5}(rows{0} + slot * {1}, {2} + {3}, (uint32){1} * {4}u, &arrived{0}[slot]);",
                     v, row_length_, body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
-                    size_of(x.dtype), loads_like(schedule_)));
+                    size_of(x.dtype), copies_like(schedule_)));
   }
   lines_.close("};");
   lines_.open("if (t == 0) {");

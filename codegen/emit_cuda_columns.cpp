@@ -143,11 +143,8 @@ void CudaEmitter::column_values(const std::vector<int>& values) {
 }
 
 /// The elements that a thread takes at once; opens two blocks.
-void CudaEmitter::open_column_chunk() {
-  lines_.add("#pragma unroll");
-  lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
-  lines_.add(fmt::format("const index f = {}{} * c + t;", whole_rows_ ? "" : "begin + ", team_));
-  lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", walk_end_));
+void CudaEmitter::open_column_chunk(bool loads) {
+  open_chunks(fmt::format("{} * c + t", team_), loads);
   body_.decode("f", reduced_axes_);
 }
 
@@ -179,18 +176,19 @@ void CudaEmitter::print_column_walk(const Walk& w) {
                             team_ * chunks_));
     declare_states(sums, "part");
   }
-  bool loads = false;
+  std::vector<int> loads;
   for (int v : w.values) {
     if (load_access(v) == 0) continue;
-    loads = true;
+    loads.push_back(v);
     if (std::ranges::find(w.kept, v) == w.kept.end())
       lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
   }
-  if (loads) {
-    open_column_chunk();
+  if (!loads.empty()) {
+    open_column_chunk(true);
     load_vectors(w, "[c]");
     lines_.close();
     lines_.close();
+    join_chunks(loads);
   }
   open_column_chunk();
   visit(w, "[c]", [&] {

@@ -3,6 +3,7 @@
 // again stay in registers where the schedule says so.
 #include <algorithm>
 
+#include "codegen/access.h"
 #include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
@@ -161,20 +162,51 @@ void CudaEmitter::declare_divisors(const Walk& w) {
   }
 }
 
-/// The vectors that a thread takes at once; opens two blocks.
-void CudaEmitter::open_chunk() {
+/// Of the chunks of a row or column that a thread takes at once, so many lie in it for all of the team.
+int CudaEmitter::chunks_within() const {
+  if (!whole_rows_ || !k_.row_length().is_constant()) return 0;
+  const int shorter = schedule_.skewed && by_.spare == 0 ? vector_ : 0;  // some rows have a vector less
+  const std::int64_t least = schedule_.skewed ? by_.span.value() - shorter : k_.row_length().value();
+  const std::int64_t step = lanes_ > 0 ? team_ : team_ * vector_;
+  return static_cast<int>(std::min<std::int64_t>(least / step, chunks_));
+}
+
+/// Opens the loop over chunks, and what is done with one at its place f, if the thread has it. Where the
+/// team's threads have no more than their chunks, one that has none loads the last of the row, which it does
+/// not use: a load that some leave out is made late, after what waits for others.
+void CudaEmitter::open_chunks(const std::string& place, bool loads) {
+  const int within = chunks_within();
+  const bool all = within == chunks_, last = loads && whole_rows_ && !all && !k_.row_length().is(0);
+  const std::string own = last ? "own" : "f";
+  const std::string has =
+      fmt::format("{}{} < {}", within > 0 ? fmt::format("c < {} || ", within) : "", own, walk_end_);
   lines_.add("#pragma unroll");
   lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+  lines_.add(fmt::format("const index {} = {}{};", own, whole_rows_ ? "" : "begin + ", place));
+  if (last)
+    lines_.add(fmt::format("const index f = {} ? own : {} - {};", has, walk_end_, lanes_ > 0 ? 1 : vector_));
+  lines_.open(all || last ? "{" : fmt::format("if ({}) {{", has));
+}
+
+/// What is computed from the first chunks of loads waits for the last ones, which the compiler would else
+/// make after it.
+void CudaEmitter::join_chunks(const std::vector<int>& loads) {
+  if (!whole_rows_ || shared_rows_ || chunks_within() == chunks_ || chunks_ == 1) return;
+  for (int v : loads) lines_.add(fmt::format("join_chunks(x{}, {});", v, row_length_));
+}
+
+/// The vectors that a thread takes at once; opens two blocks.
+void CudaEmitter::open_chunk(bool loads) {
+  const std::string vector = vector_ > 1 ? fmt::format(" * {}", vector_) : "";
   if (shared_rows_) {
-    lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_,
-                           vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
+    lines_.add("#pragma unroll");
+    lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+    lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_, vector));
     lines_.open(schedule_.skewed ? "if (f >= skip && f < count) {" : "if (f < count) {");
     place_shared_element();
     return;
   }
-  lines_.add(fmt::format("const index f = {}({} * c + t){};", whole_rows_ ? "" : "begin + ", team_,
-                         vector_ > 1 ? fmt::format(" * {}", vector_) : ""));
-  lines_.open(schedule_.exact ? "{" : fmt::format("if (f < {}) {{", walk_end_));
+  open_chunks(fmt::format("({} * c + t){}", team_, vector), loads);
   if (schedule_.skewed) lines_.add("const index e = f + lead;");
   body_.decode(schedule_.skewed ? "e" : "f", reduced_axes_);
 }
@@ -205,22 +237,35 @@ void CudaEmitter::add_part(const std::vector<int>& folds) {
   lines_.close();
 }
 
+/// What is loaded for the row, once its elements are on their way.
+void CudaEmitter::ask_for_row(const Walk& w) {
+  if (!whole_rows_ || !parts_.is(0)) return;
+  for (int v : w.row_values)
+    if (value(v).kind == KernelValue::Kind::load) lines_.add(fmt::format("ask_for(v{});", v));
+}
+
+bool CudaEmitter::is_read_late(int v) const {
+  return k_.has_reduction() && lanes_ == 0 && whole_rows_ && !shared_rows_ && !is_held(v) && !is_kept(v) &&
+         is_same_for_rows(k_, v);
+}
+
 /// Reads the thread's vectors of the row, for all walks that go over them.
 void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
-  bool loads = false;
+  std::vector<int> loads;
   for (const Walk* w : walks)
     for (int v : w->values) {
-      if (load_access(v) == 0 || !is_read(v)) continue;
-      loads = true;
+      if (load_access(v) == 0 || !is_read(v) || is_read_late(v)) continue;
+      loads.push_back(v);
       if (is_shared(v) || std::ranges::find(w->kept, v) == w->kept.end())
         lines_.add(
             fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
     }
-  if (!loads) return;
-  open_chunk();
+  if (loads.empty()) return;
+  open_chunk(true);
   for (const Walk* w : walks) load_vectors(*w, "[c]");
   lines_.close();
   lines_.close();
+  join_chunks(loads);
 }
 
 /// The number of the element at hand in its row.
@@ -261,7 +306,9 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   }
   for (const Walk* each : walks) declare_kept(*each, false);
   load_chunk(walks);
+  ask_for_row(w);
   open_chunk();
+  load_vectors(w, "", true);
   const auto each = [&] {
     for (int v : w.folds) accumulate(v, running(v), place_in_row());
     fold_across(w);

@@ -92,7 +92,7 @@ void CudaEmitter::start_copies() {
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
     lines_.add(fmt::format("bulk_load{6}(s{0}{4}, {1} + {2}, (uint32){5} * {3}u, &arrived{0});", v,
                            body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
-                           size_of(x.dtype), skip, copied, loads_like(schedule_)));
+                           size_of(x.dtype), skip, copied, copies_like(schedule_)));
   }
   fetch_ahead();
   lines_.close();
@@ -109,7 +109,7 @@ void CudaEmitter::fetch_ahead() {
     std::string place = body_.affine(x.address, fmt::format("v{}", v));
     // The later row's vectors may begin a few elements further on.
     if (schedule_.skewed) place = fmt::format("({0}) / {1} * {1}", place, load_access(v));
-    lines_.add(fmt::format("bulk_prefetch{}({} + {}, (uint32){} * {}u);", loads_like(schedule_),
+    lines_.add(fmt::format("bulk_prefetch{}({} + {}, (uint32){} * {}u);", copies_like(schedule_),
                            body_.buffer(x.buffer), place, schedule_.skewed ? "(count - skip)" : "count",
                            size_of(x.dtype)));
   }

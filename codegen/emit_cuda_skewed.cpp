@@ -13,8 +13,8 @@ namespace sinter::codegen {
 
 void CudaEmitter::place_vectors() {
   lines_.add(fmt::format("const int lead = (int)(-({}) & {});", body_.affine(by_.start, "row"), vector_ - 1));
-  lines_.add(fmt::format("const index full = ({} - lead{}) / {} * {};", row_length_,
-                         by_.after == 0 ? "" : fmt::format(" - {}", by_.after), vector_, vector_));
+  lines_.add(fmt::format("const index full = ({} - {}) / {} * {};", row_length_,
+                         by_.spare == 0 ? "lead" : std::to_string(by_.spare), vector_, vector_));
   // The first vector's place in its line.
   if (shared_rows_)
     lines_.add(fmt::format("const int pad = (int)(({} + lead) & {});", body_.affine(by_.start, "row"),
@@ -37,6 +37,16 @@ bool CudaEmitter::is_loaded_at_edge(int v) const {
 bool CudaEmitter::loads_shifted(int v) const {
   const KernelValue& x = value(v);
   return schedule_.skewed && load_access(v) != 0 && is_shifted(k_, x.buffer, x.address, inner_, by_);
+}
+
+bool CudaEmitter::loads_words(int v) const {
+  constexpr int most_bytes = 16;
+  const auto shifted = [&](const KernelValue& x) {
+    return loads_shifted(static_cast<int>(&x - k_.values.data()));
+  };
+  const bool alone = std::ranges::count_if(k_.values, shifted) == 1;
+  return is_same_for_rows(k_, v) && vector_ * size_of(value(v).dtype) <= most_bytes &&
+         (!shared_rows_ || (sharers_ == 1 && alone));
 }
 
 void CudaEmitter::declare_edges(const Staging& staging) {
@@ -63,7 +73,14 @@ void CudaEmitter::load_edge(const std::vector<const Walk*>& walks) {
     std::ranges::copy_if(w->values, std::back_inserter(loads), [&](int v) { return is_loaded_at_edge(v); });
   if (loads.empty()) return;
   open_edge();
-  for (int v : loads) lines_.add(fmt::format("edge{} = {};", v, body_.load(v)));
+  for (int v : loads) {
+    const KernelValue& x = value(v);
+    const std::string place =
+        fmt::format("{} + {}", body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)));
+    const std::string element = load_of(schedule_, 1, 1, place) + ".at[0]";
+    lines_.add(fmt::format("edge{} = {};", v,
+                           x.guard < 0 ? BodyPrinter::from_stored(element, x.dtype) : body_.load(v)));
+  }
   lines_.close();
 }
 

@@ -202,7 +202,6 @@ bool read_again(const Kernel& k, Schedule& s) {
     warps->size = most_threads / others;
     s.block_threads = warps->size * others;
   }
-  s.exact = false;
   s.least_blocks = 0;
   s.crossings.clear();
   s.joined = s.columns ? std::vector<int>{} : joinable(k, true);

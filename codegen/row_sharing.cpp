@@ -86,7 +86,7 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   const bool one_does = is_copied(k, device, crossings, vectors) && (two_fit ? others < 2 : others == 0)
                             ? two_fit
                             : length <= most_block_elements && part_bytes(1) <= room;
-  const bool shifted = vectors.after > 0;
+  const bool shifted = vectors.spare > 0;
   if (!one_does) {
     while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
       cluster += cluster < portable_cluster ? 1 : cluster;

@@ -69,14 +69,22 @@ bool may_be_skewed(const Kernel& k, int inner) {
          k.segment_axis() < 0;
 }
 
+/// How far the elements before a row's first vector and those that a load of two accesses takes after its
+/// last one go together. Both begin at multiples of the vectors in a tensor that is the same for all rows.
+int reach(const Kernel& k, int inner, const Access& a, int elements) {
+  const Affine begin = without(a.address, inner);
+  const bool whole = begin.is_constant() && begin.constant.known_divisor(k.facts) % elements == 0;
+  return whole ? elements : 2 * elements - 1;
+}
+
 /// The vectors of one access.
 RowVectors along_with(const Kernel& k, int inner, const std::vector<Access>& all, int elements,
                       const Access& leader) {
   RowVectors by{elements, true, without(leader.address, inner), 0, {}};
-  const bool shifts = std::ranges::any_of(
-      all, [&](const Access& a) { return !a.stores && is_shifted(k, a.buffer, a.address, inner, by); });
-  if (shifts) by.after = elements;
-  by.span = (k.row_length().value() - by.after) / elements * elements;
+  for (const Access& a : all)
+    if (!a.stores && is_shifted(k, a.buffer, a.address, inner, by))
+      by.spare = std::max(by.spare, reach(k, inner, a, elements));
+  by.span = (k.row_length().value() - by.spare) / elements * elements;
   return by;
 }
 
@@ -130,7 +138,8 @@ RowVectors row_vectors_of(const Kernel& k, int inner, int elements, bool skewed)
 }
 
 int most_edges(const RowVectors& by) {
-  return by.skewed ? 2 * (by.elements - 1) + by.after : 0;
+  if (!by.skewed) return 0;
+  return by.spare > 0 ? by.spare + by.elements - 1 : 2 * (by.elements - 1);
 }
 
 std::int64_t places_in_lines(const RowVectors& by) {

@@ -93,7 +93,6 @@ std::string Schedule::str() const {
     text += t.load >= 0 ? fmt::format("; v{} through a tile", t.load)
                         : fmt::format("; store {} through a tile", t.store);
   if (skewed) text += "; skewed";
-  if (exact) text += "; exact";
   if (fetch_ahead) text += "; next row fetched ahead";
   for (const Crossing& c : crossings)
     text += fmt::format("; v{} {}", c.value, name(c.residence, block_threads > 1));

@@ -55,7 +55,6 @@ struct Schedule {
   int vector = 1;            // elements of the innermost axis that a thread handles at once
   bool columns = false;      // rows lie side by side, and vectors run along them
   bool skewed = false;       // rows begin anywhere in the vectors, which are the tensors'; see row_vectors.h
-  bool exact = false;        // a GPU's team takes a row's elements at once, with none to spare
   bool fetch_ahead = false;  // walks over a cached row fetch the next row's memory meanwhile
   int rows_at_once = 1;      // of a team that walks over rows: bulk copies bring so many, one is in work
   int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides

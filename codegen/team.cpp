@@ -11,6 +11,7 @@ namespace sinter::codegen {
 namespace {
 
 constexpr int many_elements = 16;      // of a thread: they keep the memory busy; more only compile longer
+constexpr int many_bytes = 64;         // of rows that are only read
 constexpr int few_threads = 512;       // of a row whose elements take little room
 constexpr int few_threads_bytes = 64;  // what each of those may hold
 constexpr int few_loads = 8;           // that each makes
@@ -92,10 +93,9 @@ int fewest_idle(std::int64_t vectors, int threads, const std::function<bool(int)
 }
 
 /// A team that takes a row of so many vectors at once.
-Team whole_team(std::int64_t vectors, const RowVectors& by, std::int64_t threads) {
+Team whole_team(std::int64_t vectors, std::int64_t threads) {
   const std::int64_t chunks = (vectors + threads - 1) / threads;
-  return {static_cast<int>(threads), static_cast<int>(chunks), true,
-          !by.skewed && chunks * threads * by.elements == by.span.value()};
+  return {static_cast<int>(threads), static_cast<int>(chunks), true};
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ int most_register_bytes(int threads) {
   return threads > 512 ? 128 : 256;
 }
 
-Team team_for(const RowVectors& by, int bytes, int largest, int tensors) {
+Team team_for(const RowVectors& by, int bytes, int largest, int tensors, bool only_read) {
   const ir::Dim& length = by.span;
   const int vector = by.elements;
   const Team looped{std::min(largest, 512)};
@@ -115,9 +115,12 @@ Team team_for(const RowVectors& by, int bytes, int largest, int tensors) {
     return chunks_of(threads) * vector * bytes <= most_register_bytes(threads);
   };
   constexpr int least_block = 128;  // threads that a row has, if they have two vectors each
-  const int many_chunks = std::clamp(many_elements / (vector * tensors), tensors > 1 ? 1 : 2, 8);
+  // Nothing goes over the memory's wires while rows that are only read are folded, so more of them come at
+  // once.
+  const int elements = only_read ? std::max(many_elements, many_bytes / bytes) : many_elements;
+  const int many_chunks = std::clamp(elements / (vector * tensors), tensors > 1 ? 1 : 2, 8);
   // A lane with two vectors has more to do between exchanges. More only if they are narrow.
-  const int lane_vectors = vector >= 4 ? 2 : 4;
+  const int lane_vectors = vector >= 4 && !only_read ? 2 : 4;
   const bool within_warp = vectors <= std::int64_t{lane_vectors} * warp_threads && largest > warp_threads;
   const std::int64_t lanes = vectors < warp_threads / 2 ? vectors : (vectors + 1) / 2;
   const std::int64_t wanted =
@@ -135,7 +138,7 @@ Team team_for(const RowVectors& by, int bytes, int largest, int tensors) {
   if (within_warp && by.skewed && half > most_edges(by) && fits(half) &&
       chunks_of(half) * half < chunks_of(threads) * threads)
     threads = half;
-  return whole_team(vectors, by, within_warp ? threads : fewest_idle(vectors, threads, fits));
+  return whole_team(vectors, within_warp ? threads : fewest_idle(vectors, threads, fits));
 }
 
 Team team_of_few(const Kernel& k, const RowVectors& by) {
@@ -148,7 +151,7 @@ Team team_of_few(const Kernel& k, const RowVectors& by) {
   if (chunks * vector <= many_elements || chunks > few_loads || bytes == 0 ||
       chunks * vector * bytes > few_threads_bytes)
     return {};
-  return whole_team(vectors, by, whole_warps((vectors + chunks - 1) / chunks));
+  return whole_team(vectors, whole_warps((vectors + chunks - 1) / chunks));
 }
 
 int tensors_of_walk(const Kernel& k) {

@@ -12,12 +12,12 @@ struct Team {
   int threads = 512;
   int chunks = 4;      // vectors that a thread takes at once
   bool whole = false;  // they cover the row
-  bool exact = false;  // and nothing beyond it
 };
 
 /// The team for rows of that length, of which a thread takes vectors of so many tensors.
-/// `whole` if what a thread takes, at `bytes` for an element, fits its registers.
-Team team_for(const RowVectors& vectors, int bytes, int largest, int tensors = 1);
+/// `whole` if what a thread takes, at `bytes` for an element, fits its registers. `only_read`: of rows no
+/// element is stored.
+Team team_for(const RowVectors& vectors, int bytes, int largest, int tensors = 1, bool only_read = false);
 
 /// For rows that would need more than 512 threads: those, if each has room for its part, functions of it
 /// included, in a few registers. `whole` if so.

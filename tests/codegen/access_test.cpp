@@ -1,5 +1,7 @@
 // How wide kernels for a GPU read: what one condition, or a place that the kernel computes, covers as a
 // whole.
+#include <fmt/format.h>
+
 #include "tests/catch.h"
 #include "tests/codegen/kernels.h"
 
@@ -75,7 +77,8 @@ TEST_CASE("rows of odd lengths are moved in the vectors of their tensors") {
   CHECK(has(f32_text, "bulk_load(s0 + skip"));
   CHECK(has(f32_text, "load_shifted<4>(in1, "));
   CHECK(has(f32_text, "store_vec<4>(out0"));
-  CHECK(!has(f32_text, "load_vec<1, "));
+  CHECK(!has(f32_text, "load_vec<1, 4>"));  // but for the few that are in no vector
+  CHECK(has(f32_text, "load_vec<1, 1>(in0"));
   // 16-bit results of f32 rows decide how long a vector is.
   const std::string mixed =
       text_on_h200("%x: f32[64, 1001])",
@@ -91,4 +94,38 @@ TEST_CASE("rows of odd lengths are moved in the vectors of their tensors") {
   const std::string sum = "return sub(%x, sum(%x, axes=[1], keepdims=true))";
   CHECK(!has(text_on_h200("%x: f32[64, 33])", sum), "lead"));
   CHECK(!has(text_on_h200("%x: f32[64, 4096])", sum), "lead"));
+}
+
+TEST_CASE("what is the same for all rows is loaded where it is used, word by word from the nearest cache") {
+  const std::string norm = "return mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w)";
+  const auto text = [&](std::string_view dtype, int cols) {
+    return text_on_h200(fmt::format("%x: {0}[65536, {1}], %w: {0}[{1}])", dtype, cols), norm);
+  };
+  CHECK(has(text("f32", 1024), " = load_vec_outlasting<4, 4>(in1 + i1, policy)"));
+  CHECK(has(text("f32", 1001), " = load_words<4>(in1, "));
+  CHECK(has(text("bf16", 1001), " = load_words<8>(in1, "));
+  CHECK(has(text("bf16", 100001), " = load_shifted<8>(in1, "));  // blocks share a row, and weights are far
+  // A vector of 32 bytes is nearer by wide accesses.
+  CHECK(has(text_on_h200("%x: bf16[65536, 1001], %w: f32[1001])",
+                         "%y = cast(%x, dtype=f32)\n  return cast(mul(mul(%y, sum(mul(%y, %y), axes=[1], "
+                         "keepdims=true)), %w), dtype=bf16)"),
+            " = load_shifted<8>(in1, "));
+}
+
+TEST_CASE("threads that have no vector of a row load its last one") {
+  const auto text = [](int cols) {
+    return text_on_h200(fmt::format("%x: f32[65536, {}])", cols),
+                        "return sub(%x, sum(%x, axes=[1], keepdims=true))");
+  };
+  const std::string some = text(300);
+  CHECK(has(some, "const index f = c < 2 || own < n1 ? own : n1 - 4;"));
+  CHECK(has(some, "if (c < 2 || f < n1) {"));
+  CHECK(has(some, "join_chunks(x0, n1);"));
+  const std::string skewed = text(1001);  // 250 vectors, or 249 where more elements lie before the first one
+  CHECK(has(skewed, "const index f = c < 1 || own < full ? own : full - 4;"));
+  CHECK(has(skewed, "join_chunks(x0, n1);"));
+  for (const int whole : {256, 1024}) {
+    CHECK_FALSE(has(text(whole), "if (f < "));
+    CHECK_FALSE(has(text(whole), "join_chunks"));
+  }
 }

@@ -100,7 +100,7 @@ TEST_CASE("candidates for rows in shared memory, of a block and of a cluster, ar
   CHECK(check_candidates("shared rows", "%x: f32[3, 33000]",
                          "return sub(%x, max(%x, axes=[1], keepdims=true))") >= 3);
   CHECK(check_candidates("shared rows", "%x: f32[2, 9001]", softmax, "sm_75") >= 2);
-  CHECK(check_candidates("shared rows", "%x: f32[3, 3000], %w: f32[3000], %b: f32[3000]",
+  CHECK(check_candidates("shared rows", "%x: bf16[3, 6000], %w: bf16[6000], %b: bf16[6000]",
                          "%d = sub(%x, mul(sum(%x, axes=[1], keepdims=true), 0.000333))\n"
                          "  return add(mul(mul(%d, sum(mul(%d, %d), axes=[1], keepdims=true)), %w), %b)") >=
         2);

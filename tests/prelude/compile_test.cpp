@@ -68,9 +68,10 @@ std::string hopper_kernels() {
       "bulk_load_outlasting(dynamic_shared<f32>(128), from, 256, dynamic_shared<bulk_barrier>()); }\n";
   for (DType t : all_dtypes)
     text += fmt::format(
-        "ENTRY void stay_{0}({0}* to, const {0}* from) {{ store_vec<1>(to, load_vec_outlasting<1, "
-        "16>(from)); "
-        "store_vec<2>(to, load_vec_outlasting<2, 16>(from)); }}\n"
+        "ENTRY void stay_{0}({0}* to, const {0}* from) {{ const uint64 policy = outlasting(); "
+        "store_vec<1>(to, "
+        "load_vec_outlasting<1, 16>(from, policy)); "
+        "store_vec<2>(to, load_vec_outlasting<2, 16>(from, policy)); }}\n"
         "ENTRY void pass_{0}({0}* x) {{ cluster_arrive(); cluster_wait(); "
         "store_to_block(dynamic_shared<{0}>(), "
         "cluster_rank() ^ 1, *x); cluster_arrive(); cluster_wait(); *x = *dynamic_shared<{0}>(); }}\n",

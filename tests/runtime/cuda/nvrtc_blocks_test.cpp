@@ -72,8 +72,9 @@ constexpr const char* outlasting = R"(
     bulk_load_outlasting(row, p.a + blockIdx.x * 1024, 4096, &bar);
     bulk_prefetch_outlasting(p.a + (blockIdx.x + 132) * 1024, 4096);
   }
-  const vec<bf16, 8> b = load_vec_outlasting<8, 8>(p.b + (blockIdx.x * 256 + t) * 8);
-  const vec<bf16, 8> again = load_vec_outlasting<4, 8>(p.b + (blockIdx.x * 256 + t) * 8);
+  const uint64 policy = outlasting();
+  const vec<bf16, 8> b = load_vec_outlasting<8, 8>(p.b + (blockIdx.x * 256 + t) * 8, policy);
+  const vec<bf16, 8> again = load_vec_outlasting<4, 8>(p.b + (blockIdx.x * 256 + t) * 8, policy);
   sync_block();
   bulk_wait(&bar, 0);
   p.x[blockIdx.x * 256 + t] = row[t] + to_f32(b.at[7]) + to_f32(again.at[1]);
