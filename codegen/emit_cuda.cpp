@@ -209,6 +209,34 @@ std::string CudaEmitter::vector_of(const Walk& w, int v, const std::string& at) 
   return fmt::format("{}{}{}", loaded ? "x" : "r", v, (is_shared(v) && !here) || is_read_late(v) ? "" : at);
 }
 
+std::string CudaEmitter::element_of(const Walk& w, int v, const std::string& at) const {
+  if (at_edge_) return fmt::format("edge{}", v);
+  return fmt::format("{}.at[{}]", vector_of(w, v, at), vector_ > 1 ? "k" : "0");
+}
+
+void CudaEmitter::declare_element(const Walk& w, int v, const std::string& at) {
+  const auto loaded = [&](int u) { return BodyPrinter::from_stored(element_of(w, u, at), value(u).dtype); };
+  if (std::ranges::find(w.restored, v) != w.restored.end())
+    return lines_.add(
+        fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
+                    load_access(v) != 0 || (is_shared(v) && !at_edge_) ? loaded(v) : element_of(w, v, at)));
+  if (divides_row(v))
+    return lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
+                                  value(v).operands[1]));
+  body_.declare(v, [&](int load) {
+    return load_access(load) != 0                ? loaded(load)
+           : at_edge_ && is_loaded_at_edge(load) ? element_of(w, load, at)
+                                                 : body_.load(load);
+  });
+}
+
+void CudaEmitter::open_elements(std::string_view order) {
+  if (inner_ >= 0) lines_.add(fmt::format("const index first = i{};", inner_));
+  lines_.add("#pragma unroll");
+  lines_.open(fmt::format("for (int {}) {{", order));
+  if (inner_ >= 0) lines_.add(fmt::format("const index i{} = first + k;", inner_));
+}
+
 void CudaEmitter::visit(const Walk& w, const std::string& at, const std::function<void()>& each) {
   std::vector<int> wide;  // stores
   for (int s : w.stores)
@@ -225,39 +253,21 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     lines_.add(fmt::format("bool sure{} = exact{}.usable;", v, value(v).operands[1]));
   }
   const bool each_element = !at_edge_ && (vector_ > 1 || lanes_ > 0);
-  if (each_element) {
-    if (inner_ >= 0) lines_.add(fmt::format("const index first = i{};", inner_));
-    lines_.add("#pragma unroll");
-    lines_.open(fmt::format("for (int k = 0; k < {}; ++k) {{", vector_));
-    if (inner_ >= 0) lines_.add(fmt::format("const index i{} = first + k;", inner_));
-  }
+  if (each_element) open_elements(fmt::format("k = 0; k < {}; ++k", vector_));
   if (lanes_ > 0) name_column_values(w);
-  const auto part = [&](int v) {
-    if (at_edge_) return fmt::format("edge{}", v);
-    return fmt::format("{}.at[{}]", vector_of(w, v, at), vector_ > 1 ? "k" : "0");
-  };
-  const auto loaded = [&](int v) { return BodyPrinter::from_stored(part(v), value(v).dtype); };
-  for (int v : w.restored)
-    lines_.add(fmt::format("const {} v{} = {};", type_name(value(v).dtype), v,
-                           load_access(v) != 0 || (is_shared(v) && !at_edge_) ? loaded(v) : part(v)));
+  for (int v : w.restored) declare_element(w, v, at);
   for (int v : w.values) {
-    if (divides_row(v))
-      lines_.add(fmt::format("const f32 v{} = narrow_div(v{}, divisor{});", v, value(v).operands[0],
-                             value(v).operands[1]));
-    else if (std::ranges::find(exact, v) != exact.end()) {
-      const int a = value(v).operands[0];
-      lines_.add(fmt::format("dividend{}.at[k] = v{};", v, a));
-      lines_.add(fmt::format("sure{0} = sure{0} && divides_exactly(v{1});", v, a));
-      lines_.add(fmt::format("const f32 v{} = exact_div(v{}, exact{});", v, a, value(v).operands[1]));
-    } else
-      body_.declare(v, [&](int load) {
-        return load_access(load) != 0                ? loaded(load)
-               : at_edge_ && is_loaded_at_edge(load) ? part(load)
-                                                     : body_.load(load);
-      });
+    if (std::ranges::find(exact, v) == exact.end()) {
+      declare_element(w, v, at);
+      continue;
+    }
+    const int a = value(v).operands[0];
+    lines_.add(fmt::format("dividend{}.at[k] = v{};", v, a));
+    lines_.add(fmt::format("sure{0} = sure{0} && divides_exactly(v{1});", v, a));
+    lines_.add(fmt::format("const f32 v{} = exact_div(v{}, exact{});", v, a, value(v).operands[1]));
   }
   for (int v : w.kept)
-    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", part(v), v));
+    if (load_access(v) == 0) lines_.add(fmt::format("{} = v{};", element_of(w, v, at), v));
   for (std::size_t i = 0, count = 1; i < w.stores.size(); i += count, count = 1) {
     const int s = w.stores[i];
     if (std::ranges::find(wide, s) != wide.end())

@@ -3,7 +3,8 @@
 // memory, codegen/emit_cuda_folds.cpp what they fold, codegen/emit_cuda_columns.cpp rows that lie side by
 // side, codegen/emit_cuda_split.cpp those that several blocks share, codegen/emit_cuda_messages.cpp what such
 // blocks tell each other, codegen/emit_cuda_across.cpp loops over rows that fold across them,
-// codegen/emit_cuda_skewed.cpp those that begin anywhere in a vector.
+// codegen/emit_cuda_skewed.cpp those that begin anywhere in a vector, codegen/emit_cuda_places.cpp where the
+// greatest and the least are.
 #pragma once
 
 #include <fmt/format.h>
@@ -49,6 +50,11 @@ class CudaEmitter {
   /// Returns what it has declared on the way.
   std::vector<int> load_vectors(const Walk& walk, const std::string& at, bool late = false);
   void visit(const Walk& walk, const std::string& at, const std::function<void()>& each);
+  /// What holds a value of the element at hand: a place in a vector, or a variable for what is in none.
+  std::string element_of(const Walk& walk, int value, const std::string& at) const;
+  void declare_element(const Walk& walk, int value, const std::string& at);
+  /// Opens the loop over a vector's elements, "k = 0; k < 8; ++k".
+  void open_elements(std::string_view order);
   void store(int number, std::string_view condition = "");
   /// Elements of one access where a load or store moves the whole vector; 0 where elements go one by one.
   int load_access(int value) const;
@@ -78,9 +84,10 @@ class CudaEmitter {
   /// The state that a walk's elements go into.
   std::string running(int v) const;
   int chunks_within() const;
-  void open_chunks(const std::string& place, bool loads);
+  enum class Chunks : std::uint8_t { load, visit, visit_back };
+  void open_chunks(const std::string& place, Chunks order);
   void join_chunks(const std::vector<int>& loads);
-  void open_chunk(bool loads = false);
+  void open_chunk(Chunks order = Chunks::visit);
   std::string place_in_row() const;
   void place_thread(const std::string& first);
   void place_row();
@@ -114,6 +121,11 @@ class CudaEmitter {
   bool is_held(int v) const;
   /// Whether the value loads one number for each row, which is then read one row ahead.
   bool is_read_ahead(int v) const;
+
+  // emit_cuda_places.cpp
+  void declare_extremes(const Walk& walk);
+  void find_places(const Walk& walk);
+  std::vector<int> needed_at_element(const Walk& walk, int root) const;
 
   // emit_cuda_shared.cpp
   void place_block(KernelSource& source, const Staging& staging);
@@ -188,7 +200,7 @@ class CudaEmitter {
   void column_values(const std::vector<int>& values);
   void name_column_values(const Walk& walk);
   void print_column_walk(const Walk& walk);
-  void open_column_chunk(bool loads = false);
+  void open_column_chunk(Chunks order = Chunks::visit);
   void open_columns();
   void name_states(const std::vector<int>& folds, const std::string& state);
   void declare_states(const std::vector<int>& folds, const std::string& state);
@@ -239,6 +251,7 @@ class CudaEmitter {
   std::vector<bool> along_inner_;  // per value: whether it differs along that axis
   std::vector<int> divisors_;      // values whose reciprocals are declared
   std::vector<int> exact_divisors_;
+  std::vector<int> extremes_;  // folds whose places are looked for after a thread's elements of a stretch
   // Of rows in shared memory: the blocks of one, which are a cluster, or tell each other by messages.
   bool shared_rows_ = false;
   int sharers_ = 1, cluster_ = 1;

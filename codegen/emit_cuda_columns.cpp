@@ -143,8 +143,8 @@ void CudaEmitter::column_values(const std::vector<int>& values) {
 }
 
 /// The elements that a thread takes at once; opens two blocks.
-void CudaEmitter::open_column_chunk(bool loads) {
-  open_chunks(fmt::format("{} * c + t", team_), loads);
+void CudaEmitter::open_column_chunk(Chunks order) {
+  open_chunks(fmt::format("{} * c + t", team_), order);
   body_.decode("f", reduced_axes_);
 }
 
@@ -184,7 +184,7 @@ void CudaEmitter::print_column_walk(const Walk& w) {
       lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
   }
   if (!loads.empty()) {
-    open_column_chunk(true);
+    open_column_chunk(Chunks::load);
     load_vectors(w, "[c]");
     lines_.close();
     lines_.close();

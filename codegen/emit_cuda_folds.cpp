@@ -65,6 +65,11 @@ void CudaEmitter::accumulate(int v, const std::string& state, const std::string&
     return;
   }
   if (at_edge_) return join(v, state, b, place);
+  if (std::ranges::find(extremes_, v) != extremes_.end()) {
+    const ir::Op extreme = value(v).op == ir::Op::argmax ? ir::Op::maximum : ir::Op::minimum;
+    const std::string most = fmt::format("most{}", v);
+    return lines_.add(fmt::format("{} = {};", most, BodyPrinter::apply(extreme, folded(v), {most, b})));
+  }
   // A thread's elements in vectors come in order, so that one before is not looked for.
   lines_.add(
       fmt::format("const bool take{0} = {1}_exceeds({2}, {3}) || {3}_at < 0;", v, name(value(v).op), b, a));

@@ -174,14 +174,16 @@ int CudaEmitter::chunks_within() const {
 /// Opens the loop over chunks, and what is done with one at its place f, if the thread has it. Where the
 /// team's threads have no more than their chunks, one that has none loads the last of the row, which it does
 /// not use: a load that some leave out is made late, after what waits for others.
-void CudaEmitter::open_chunks(const std::string& place, bool loads) {
+void CudaEmitter::open_chunks(const std::string& place, Chunks order) {
   const int within = chunks_within();
-  const bool all = within == chunks_, last = loads && whole_rows_ && !all && !k_.row_length().is(0);
+  const bool all = within == chunks_,
+             last = order == Chunks::load && whole_rows_ && !all && !k_.row_length().is(0);
   const std::string own = last ? "own" : "f";
   const std::string has =
       fmt::format("{}{} < {}", within > 0 ? fmt::format("c < {} || ", within) : "", own, walk_end_);
   lines_.add("#pragma unroll");
-  lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+  lines_.open(order == Chunks::visit_back ? fmt::format("for (int c = {}; c >= 0; --c) {{", chunks_ - 1)
+                                          : fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
   lines_.add(fmt::format("const index {} = {}{};", own, whole_rows_ ? "" : "begin + ", place));
   if (last)
     lines_.add(fmt::format("const index f = {} ? own : {} - {};", has, walk_end_, lanes_ > 0 ? 1 : vector_));
@@ -196,7 +198,7 @@ void CudaEmitter::join_chunks(const std::vector<int>& loads) {
 }
 
 /// The vectors that a thread takes at once; opens two blocks.
-void CudaEmitter::open_chunk(bool loads) {
+void CudaEmitter::open_chunk(Chunks order) {
   const std::string vector = vector_ > 1 ? fmt::format(" * {}", vector_) : "";
   if (shared_rows_) {
     lines_.add("#pragma unroll");
@@ -206,7 +208,7 @@ void CudaEmitter::open_chunk(bool loads) {
     place_shared_element();
     return;
   }
-  open_chunks(fmt::format("({} * c + t){}", team_, vector), loads);
+  open_chunks(fmt::format("({} * c + t){}", team_, vector), order);
   if (schedule_.skewed) lines_.add("const index e = f + lead;");
   body_.decode(schedule_.skewed ? "e" : "f", reduced_axes_);
 }
@@ -261,7 +263,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
             fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
     }
   if (loads.empty()) return;
-  open_chunk(true);
+  open_chunk(Chunks::load);
   for (const Walk* w : walks) load_vectors(*w, "[c]");
   lines_.close();
   lines_.close();
@@ -277,12 +279,12 @@ std::string CudaEmitter::place_in_row() const {
 void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   std::vector<const Walk*> walks{&w};
   if (more != nullptr) walks.push_back(more);
-  // Leaders that are exact in any order go over the whole row. All others of a thread's elements of a long
-  // row are folded on their own first: no sum runs over the whole row.
+  // Leaders and places are exact in any order, and go over the whole row. All others of a thread's elements
+  // of a long row are folded on their own first: no sum runs over the whole row.
   std::vector<int> leaders, others;
   for (int v : w.folds) {
     declare_fold(v, "fold");
-    (followers(v).empty() || has_mean(v) ? others : leaders).push_back(v);
+    if (!finds_place(v)) (followers(v).empty() || has_mean(v) ? others : leaders).push_back(v);
     if (!followers(v).empty()) declare_rescaling(v);
   }
   if (more != nullptr)
@@ -307,6 +309,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   for (const Walk* each : walks) declare_kept(*each, false);
   load_chunk(walks);
   ask_for_row(w);
+  declare_extremes(w);
   open_chunk();
   load_vectors(w, "", true);
   const auto each = [&] {
@@ -316,6 +319,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
   visit(w, "[c]", each);
   lines_.close();
   lines_.close();
+  find_places(w);
   const std::string first = whole_rows_ ? "" : fmt::format("begin == {}", walk_begin_);
   visit_edge(w, each, first);
   if (more != nullptr) print_continued(*more);
@@ -334,6 +338,7 @@ void CudaEmitter::print_walk(const Walk& w, const Walk* more) {
 std::string CudaEmitter::running(int v) const {
   const int leader = value(v).join.leader;
   const bool follows = std::ranges::find(schedule_.joined, v) != schedule_.joined.end();
+  if (finds_place(v)) return "fold";
   if (has_mean(follows ? leader : v)) return whole_rows_ && !shared_rows_ ? "fold" : "part";
   if (whole_rows_ || shared_rows_) return "fold";
   return followers(v).empty() ? "part" : "fold";
