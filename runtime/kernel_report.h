@@ -23,7 +23,7 @@ struct KernelReport {
   /// Of a cubin; PTX has none of these.
   struct Resources {
     int registers = 0, spill_bytes = 0, stack_bytes = 0;  // per thread
-    int shared_bytes = 0;                                 // per block
+    int shared_bytes = 0;  // per block, of what it declares and what its launch gives it
   };
   std::optional<Resources> resources;
   std::vector<TensorAccesses> accesses;

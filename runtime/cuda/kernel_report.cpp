@@ -26,7 +26,8 @@ KernelReport compile(const codegen::KernelSource& source) {
   report.compilations = code.compilations;
   report.ptx = code.ptx;
   if (const auto used = read_ptxas_report(code.log))
-    report.resources = {used->registers, used->spill_bytes, used->stack_bytes, used->shared_bytes};
+    report.resources = {used->registers, used->spill_bytes, used->stack_bytes,
+                        used->shared_bytes + source.shared_bytes};
   const int stride = source.schedule.batch > 1 ? source.param_bytes : 0;
   std::vector<int> pointers;
   for (const KernelParam& p : source.params)

@@ -250,11 +250,15 @@ void add_bench(CLI::App& app) {
   verb->add_flag("--against-handwritten", options->by_hand,
                  "on the CPU, also times workloads that are written and vectorised by hand (gelu in f32)");
   verb->add_option("--markdown", options->markdown, "file to which the table is written, with the machine");
-  verb->add_option(
-          "--batch", options->batch,
-          "file, or - for standard input, with a line of arguments per run; prints JSON, a line each")
-      ->type_name("FILE")
-      ->excludes("WHAT");
+  const std::vector<CLI::Option*> of_lines = verb->get_options([](const CLI::Option* option) {
+    return !option->check_name("--help") && !option->check_name("--device") && !option->check_name("--json");
+  });
+  CLI::Option* const batch =
+      verb->add_option(
+              "--batch", options->batch,
+              "file, or - for standard input, with a line of arguments per run; prints JSON, a line each")
+          ->type_name("FILE");
+  for (CLI::Option* const option : of_lines) batch->excludes(option);
   verb->callback([options] { run_bench(*options); });
 
   CLI::App* hidden = app.add_subcommand("first-call", "")->group("");

@@ -96,6 +96,10 @@ TEST_CASE("bench answers a batch line by line, mistakes too") {
   CHECK_THAT(answers[2]["error"].get<std::string>(), ContainsSubstring("a number above 0"));
   CHECK(answers[3][0]["eager_ms"].get<double>() > 0);
   CHECK(std::filesystem::exists(directory / "out/out0.npy"));
+  // Options belong to the lines.
+  const ToolRun refused = run_tool({"bench", "--batch", file, "--no-eager"});
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.err, ContainsSubstring("--no-eager excludes --batch"));
 }
 
 TEST_CASE("bench counts of a table that is read in places what must move") {

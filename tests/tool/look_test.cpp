@@ -224,6 +224,9 @@ TEST_CASE("compile shows what each kernel uses, in words and as JSON") {
   CHECK(kernel["store_bytes"] == 16);
   CHECK(kernel["loads"] == nlohmann::json::parse(R"([{"tensor": "in0", "bytes": 16, "count": 1}])"));
   CHECK(kernel["stores"] == nlohmann::json::parse(R"([{"tensor": "out0", "bytes": 16, "count": 1}])"));
+  // A row of 16384 f32, which the launch makes room for.
+  const auto row = tool_json({"compile", "softmax", "--set", "cols=16384", "--arch", "sm_90a", "--json"});
+  CHECK(row["kernels"][0]["shared_bytes"] >= 16384 * 4);
   CHECK(kernel["compile_ms"] > 1);
 }
 
