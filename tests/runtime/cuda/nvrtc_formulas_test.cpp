@@ -182,6 +182,18 @@ TEST_CASE("a walk that continues another restores what that has not computed ane
                    arch}});
 }
 
+TEST_CASE("wide vectors beside narrow rows of odd lengths stay in registers") {
+  need_nvrtc();
+  for (const char* arch : {"sm_75", "sm_80", "sm_90a"})
+    for (const char* wide : {"f32", "int32", "f64"})
+      for (const char* narrow : {"bf16", "int8"})
+        check_spills({{graph(fmt::format("%x: {}[8192, 1001], %w: {}[1001]", narrow, wide),
+                             fmt::format("  %s = sum(mul(%x, %x), axes=[1], keepdims=true)\n"
+                                         "  return cast(mul(mul(%x, %s), %w), dtype={})\n",
+                                         narrow)),
+                       arch}});
+}
+
 TEST_CASE("many vectors that are the same for all rows spill nothing") {
   need_nvrtc();
   std::vector<Formula> all;
