@@ -2,8 +2,11 @@
 // shared memory, or a cluster of blocks a part each; the longest, and those of devices without clusters, are
 // in pieces that blocks take one after the other as they start. Where the device has bulk copies and the row
 // is one stretch of memory, these bring it; else the first walk stores what it has loaded or computed.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "codegen/access.h"
 #include "codegen/cache_policy.h"
@@ -115,110 +118,149 @@ Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t m
   return {static_cast<int>(more * warp_threads), static_cast<int>(processor_threads / (more * warp_threads))};
 }
 
+/// A schedule of rows in shared memory, made step by step.
+class SharedRows {
+ public:
+  SharedRows(const Kernel& k, const DeviceDescription& device, RowVectors vectors)
+      : k_(k),
+        device_(device),
+        inner_(k.innermost(true)),
+        vectors_(std::move(vectors)),
+        length_(places_in_lines(vectors_)),
+        beside_(same_for_rows(k)) {
+    s_.chooser = "shared rows";
+    s_.vector = vectors_.elements;
+    s_.skewed = vectors_.skewed;
+  }
+
+  /// Whether the registers of a few threads hold a row as well.
+  bool registers_do() const {
+    const Team held = team_for(vectors_, register_bytes(k_), 2 * largest_registers_team);
+    const bool fits = held.whole && held.threads <= largest_registers_team &&
+                      held.chunks * s_.vector <= most_register_elements;
+    // Loads of two accesses each need registers that a row in shared memory leaves free, as do those of
+    // several vectors that are the same for all rows, if threads hold too little of them to keep the memory
+    // busy.
+    constexpr int most_shifting = 224, most_crowding = 192, crowding = 2, enough_bytes = 64;
+    const bool holds_little =
+        held.chunks * s_.vector * kept_bytes(k_, shared_crossings(k_, {})) < enough_bytes;
+    const bool roomier =
+        device_.bulk_copies && ((vectors_.spare > 0 && held.threads > most_shifting) ||
+                                (beside_ >= crowding && holds_little && held.threads > most_crowding));
+    // What is folded in one walk is exchanged once, where registers are walked over twice.
+    return !roomier && (fits || (joinable(k_).empty() && team_of_few(k_, vectors_).whole));
+  }
+
+  /// What is kept of a row, and by which blocks; the reason why that is nothing.
+  std::string keep() {
+    s_.crossings = shared_crossings(k_, {});
+    if (s_.crossings.empty()) return "nothing of a row is read twice";
+    const std::int64_t bytes = kept_bytes(k_, s_.crossings);
+    own_ = exchanged_bytes(k_) + std::int64_t{128} * std::ssize(s_.crossings);
+    const std::optional<RowSharing> sharing =
+        sharing_for(k_, device_, s_.crossings, device_.shared_bytes_per_block - own_, vectors_);
+    if (!sharing) return "rows are too long for the shared memory of the blocks that can share one";
+    sharing_ = *sharing;
+    // An exchange costs more than the steps that spare one, and by messages more than all.
+    const std::vector<int> joined = joinable(k_, sharing_.pieces > 1);
+    const std::vector<Crossing> crossings = shared_crossings(k_, joined);
+    if (crossings.empty() && (sharing_.blocks() > 1 || 2 * length_ * bytes > device_.shared_bytes_per_block))
+      return "what belongs together is folded in one walk, and nothing of a row is read twice";
+    if (!crossings.empty() && kept_bytes(k_, crossings) <= bytes) {
+      s_.joined = joined;
+      s_.crossings = crossings;
+    }
+    part_ = part_of_block(length_, sharing_.blocks());
+    part_bytes_ = part_ * bytes;
+    return {};
+  }
+
+  /// Whether some rows, which have a vector less than others, leave the last block without any.
+  bool leaves_block_empty() const {
+    return s_.skewed && vectors_.span.value() - s_.vector <= (sharing_.blocks() - 1) * part_;
+  }
+
+  Schedule divide() {
+    if (device_.bulk_copies)
+      for (const Crossing& c : s_.crossings)
+        if (copies_in_bulk(k_, c.value, inner_, vectors_)) s_.bulk_loads.push_back(c.value);
+    direct_ = loaded_directly(k_, s_, vectors_);
+    direct_.in_order = loads_outlast_stores(k_, s_, device_);
+    set_threads();
+    const int chunks = chunks_for(s_, direct_, sharing_, device_);
+    for (const KernelAxis& a : k_.axes) s_.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
+    std::vector<Factor>& along = s_.axes[static_cast<std::size_t>(inner_)];
+    if (sharing_.cluster > 1) along.insert(along.begin(), {Level::cluster, sharing_.cluster});
+    if (sharing_.pieces > 1) along.insert(along.begin(), {Level::grid, sharing_.pieces});
+    take_in_vectors(along, chunks, s_.block_threads, s_.vector);
+    return std::move(s_);
+  }
+
+ private:
+  /// A block that is alone on its multiprocessor has as many threads as there can be; what comes next is
+  /// fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
+  /// four smaller ones, whose rows would be more than need be on their way at once, if registers last.
+  void set_threads() {
+    const int blocks = sharing_.blocks();
+    const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
+        std::max<std::int64_t>(
+            1, (device_.shared_bytes_per_block + bytes_of_system) / (part_bytes_ + own_ + bytes_of_system));
+    const int vectors_of_thread = direct_.shifted ? 2 + 2 * direct_.tensors : 4;
+    const auto wanted = std::clamp<std::int64_t>(part_ / (std::int64_t{vectors_of_thread} * s_.vector),
+                                                 std::int64_t{4} * warp_threads, largest_registers_team);
+    s_.block_threads = at_once == 1 ? device_.block_threads
+                       : blocks == 1 && direct_.shifted
+                           ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
+                           : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+    const bool copied = blocks == 1 && s_.bulk_loads.size() == s_.crossings.size() &&
+                        (direct_.tensors < 2 || (!direct_.shifted && direct_.tensors == beside_));
+    if (at_once > 1 && copied) {
+      const Company company = company_for(part_bytes_, length_ / s_.vector, at_once, direct_, s_.skewed);
+      s_.block_threads = std::min(company.threads, device_.block_threads);
+      s_.least_blocks = company.blocks;
+    }
+    if (!s_.bulk_loads.empty() && (blocks > 1 || at_once == 1)) {
+      const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device_.processors / (4 * blocks));
+      if (k_.rows().is_constant() && k_.rows().value() > ahead) s_.rows_ahead = static_cast<int>(ahead);
+    }
+    // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
+    const int enough_registers = direct_.shifted ? 32 : 40;  // of a thread
+    if (blocks > 1 && at_once > 1 &&
+        device_.registers_per_processor / (at_once * s_.block_threads) >= enough_registers)
+      s_.least_blocks = static_cast<int>(at_once);
+  }
+
+  const Kernel& k_;
+  const DeviceDescription& device_;
+  const int inner_;
+  const RowVectors vectors_;
+  const std::int64_t length_;  // of a row, in lines
+  const int beside_;           // vectors that are the same for all rows
+  Schedule s_;
+  RowSharing sharing_;
+  Direct direct_;
+  std::int64_t own_ = 0, part_ = 0,
+               part_bytes_ = 0;  // of a block: what it declares, and what it has of a row
+};
+
 /// Those that fit the registers of a few threads only if `also_short`.
 std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& device, std::string& why,
-                                    bool also_short, bool may_be_skewed = true) {
+                                    bool also_short) {
+  const auto refuse = [&](std::string_view reason) {
+    why = fmt::format("shared rows: {}", reason);
+    return std::nullopt;
+  };
   const int inner = k.innermost(true);
-  if (k.fixed_fold_order || k.folds_across() || inner < 0 || !k.row_length().is_constant()) {
-    why = k.fixed_fold_order ? "shared rows: the order of folds is fixed"
-          : k.folds_across() ? "shared rows: something is folded across rows, too"
-                             : "shared rows: the length of rows is not known";
-    return std::nullopt;
+  if (k.fixed_fold_order) return refuse("the order of folds is fixed");
+  if (k.folds_across()) return refuse("something is folded across rows, too");
+  if (inner < 0 || !k.row_length().is_constant()) return refuse("the length of rows is not known");
+  std::optional<SharedRows> rows(std::in_place, k, device, row_vectors(k, inner, device.vector_bytes));
+  for (bool again = false;; again = true) {
+    if (!also_short && rows->registers_do()) return refuse("rows fit the registers of a few threads");
+    if (const std::string reason = rows->keep(); !reason.empty()) return refuse(reason);
+    if (again || !rows->leaves_block_empty()) return rows->divide();
+    rows.emplace(k, device, row_vectors_of(k, inner, vector_elements(k, inner, device.vector_bytes), false));
   }
-  Schedule s;
-  s.chooser = "shared rows";
-  RowVectors vectors = row_vectors(k, inner, device.vector_bytes);
-  if (!may_be_skewed)
-    vectors = row_vectors_of(k, inner, vector_elements(k, inner, device.vector_bytes), false);
-  s.vector = vectors.elements;
-  s.skewed = vectors.skewed;
-  const std::int64_t length = places_in_lines(vectors);
-  const Team held = team_for(vectors, register_bytes(k), 2 * largest_registers_team);
-  const bool fits = held.whole && held.threads <= largest_registers_team &&
-                    held.chunks * s.vector <= most_register_elements;
-  // Loads of two accesses each need registers that a row in shared memory leaves free, as do those of several
-  // vectors that are the same for all rows, if threads hold too little of them to keep the memory busy.
-  const int beside = same_for_rows(k);
-  constexpr int most_shifting = 224, most_crowding = 192, crowding = 2, enough_bytes = 64;
-  const bool holds_little = held.chunks * s.vector * kept_bytes(k, shared_crossings(k, {})) < enough_bytes;
-  const bool roomier =
-      device.bulk_copies && ((vectors.spare > 0 && held.threads > most_shifting) ||
-                             (beside >= crowding && holds_little && held.threads > most_crowding));
-  // What is folded in one walk is exchanged once, where registers are walked over twice.
-  const bool few_hold_it = joinable(k).empty() && team_of_few(k, vectors).whole;
-  if (!also_short && !roomier && (fits || few_hold_it)) {
-    why = "shared rows: rows fit the registers of a few threads";
-    return std::nullopt;
-  }
-  s.crossings = shared_crossings(k, {});
-  if (s.crossings.empty()) {
-    why = "shared rows: nothing of a row is read twice";
-    return std::nullopt;
-  }
-  const std::int64_t bytes = kept_bytes(k, s.crossings);
-  const std::int64_t own = exchanged_bytes(k) + std::int64_t{128} * std::ssize(s.crossings);
-  const std::optional<RowSharing> sharing =
-      sharing_for(k, device, s.crossings, device.shared_bytes_per_block - own, vectors);
-  if (!sharing) {
-    why = "shared rows: rows are too long for the shared memory of the blocks that can share one";
-    return std::nullopt;
-  }
-  // An exchange costs more than the steps that spare one, and by messages more than all.
-  const int blocks = sharing->blocks();
-  const std::vector<int> joined = joinable(k, sharing->pieces > 1);
-  const std::vector<Crossing> crossings = shared_crossings(k, joined);
-  if (crossings.empty() && (blocks > 1 || 2 * length * bytes > device.shared_bytes_per_block)) {
-    why = "shared rows: what belongs together is folded in one walk, and nothing of a row is read twice";
-    return std::nullopt;
-  }
-  if (!crossings.empty() && kept_bytes(k, crossings) <= bytes) {
-    s.joined = joined;
-    s.crossings = crossings;
-  }
-  const std::int64_t part = part_of_block(length, blocks);
-  if (s.skewed && vectors.span.value() - s.vector <= (blocks - 1) * part)  // some rows have a vector less
-    return shared_rows(k, device, why, also_short, false);
-  const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
-      std::max<std::int64_t>(
-          1, (device.shared_bytes_per_block + bytes_of_system) / (part * bytes + own + bytes_of_system));
-  if (device.bulk_copies)
-    for (const Crossing& c : s.crossings)
-      if (copies_in_bulk(k, c.value, inner, vectors)) s.bulk_loads.push_back(c.value);
-  // A block that is alone on its multiprocessor has as many threads as there can be; what comes next is
-  // fetched meanwhile. Where copies bring all that is kept, two blocks of so many are better than three or
-  // four smaller ones, whose rows would be more than need be on their way at once, if registers last.
-  Direct direct = loaded_directly(k, s, vectors);
-  direct.in_order = loads_outlast_stores(k, s, device);
-  const bool copied = blocks == 1 && s.bulk_loads.size() == s.crossings.size() &&
-                      (direct.tensors < 2 || (!direct.shifted && direct.tensors == beside));
-  const int vectors_of_thread = direct.shifted ? 2 + 2 * direct.tensors : 4;
-  const auto wanted = std::clamp<std::int64_t>(part / (std::int64_t{vectors_of_thread} * s.vector),
-                                               std::int64_t{4} * warp_threads, largest_registers_team);
-  s.block_threads = at_once == 1 ? device.block_threads
-                    : blocks == 1 && direct.shifted
-                        ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
-                        : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
-  if (at_once > 1 && copied) {
-    const Company company = company_for(part * bytes, length / s.vector, at_once, direct, s.skewed);
-    s.block_threads = std::min(company.threads, device.block_threads);
-    s.least_blocks = company.blocks;
-  }
-  const int threads = s.block_threads;
-  if (!s.bulk_loads.empty() && (blocks > 1 || at_once == 1)) {
-    const std::int64_t ahead = std::max<std::int64_t>(1, at_once * device.processors / (4 * blocks));
-    if (k.rows().is_constant() && k.rows().value() > ahead) s.rows_ahead = static_cast<int>(ahead);
-  }
-  // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
-  const int enough_registers = direct.shifted ? 32 : 40;  // of a thread
-  if (blocks > 1 && at_once > 1 && device.registers_per_processor / (at_once * threads) >= enough_registers)
-    s.least_blocks = static_cast<int>(at_once);
-  const int chunks = chunks_for(s, direct, *sharing, device);
-  for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
-  std::vector<Factor>& along = s.axes[static_cast<std::size_t>(inner)];
-  if (sharing->cluster > 1) along.insert(along.begin(), {Level::cluster, sharing->cluster});
-  if (sharing->pieces > 1) along.insert(along.begin(), {Level::grid, sharing->pieces});
-  take_in_vectors(along, chunks, threads, s.vector);
-  return s;
 }
 
 }  // namespace
