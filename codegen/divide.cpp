@@ -44,7 +44,7 @@ class OfParts {
       v.range.index = moved(v.range.index);
       for (int& o : v.operands) o = of(o);
       if (v.guard >= 0) v.guard = in.holds[static_cast<std::size_t>(v.guard)] ? -1 : of(v.guard);
-      if (v.buffer >= 0) v.buffer = buffer(v.buffer);
+      if (v.buffer >= 0) v.buffer = take_buffer(result_, k_, v.buffer, buffer_);
       number[at] = static_cast<int>(result_.values.size());
       if (!varies_[at]) shared_[at] = number[at];
       result_.values.push_back(std::move(v));
@@ -52,7 +52,7 @@ class OfParts {
     for (KernelStore s : k_.stores) {
       s.value = of(s.value);
       s.address = moved(s.address);
-      s.buffer = buffer(s.buffer);
+      s.buffer = take_buffer(result_, k_, s.buffer, buffer_);
       s.in_part = true;
       result_.stores.push_back(std::move(s));
     }
@@ -66,15 +66,6 @@ class OfParts {
   Kernel take() { return collapse(std::move(result_)); }
 
  private:
-  int buffer(int of_kernel) {
-    int& taken = buffer_[static_cast<std::size_t>(of_kernel)];
-    if (taken < 0) {
-      taken = static_cast<int>(result_.buffers.size());
-      result_.buffers.push_back(k_.buffers[static_cast<std::size_t>(of_kernel)]);
-    }
-    return taken;
-  }
-
   const Kernel& k_;
   const int axis_;
   const std::vector<bool> varies_;  // per value: along the axis

@@ -256,4 +256,13 @@ std::string Kernel::str() const {
   return s;
 }
 
+int take_buffer(Kernel& to, const Kernel& from, int number, std::vector<int>& taken) {
+  int& copied = taken[static_cast<std::size_t>(number)];
+  if (copied < 0) {
+    copied = static_cast<int>(to.buffers.size());
+    to.buffers.push_back(from.buffers[static_cast<std::size_t>(number)]);
+  }
+  return copied;
+}
+
 }  // namespace sinter::codegen

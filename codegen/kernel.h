@@ -142,4 +142,8 @@ struct Kernel {
 /// Calls `f` with every value that a value uses: operands, guard, and those in its index arithmetic.
 void for_each_operand(const Kernel& kernel, int value, const std::function<void(int)>& f);
 
+/// The number in `to` of a buffer of `from`, copied when it is first asked for. `taken` has the number of
+/// each buffer of `from`, -1 of what is not there yet.
+int take_buffer(Kernel& to, const Kernel& from, int number, std::vector<int>& taken);
+
 }  // namespace sinter::codegen

@@ -43,14 +43,7 @@ class Copier {
     return mapped;
   }
 
-  int buffer(int number) {
-    int& copied = buffer_of_[static_cast<std::size_t>(number)];
-    if (copied < 0) {
-      copied = static_cast<int>(to_.buffers.size());
-      to_.buffers.push_back(from_.buffers[static_cast<std::size_t>(number)]);
-    }
-    return copied;
-  }
+  int buffer(int number) { return take_buffer(to_, from_, number, buffer_of_); }
 
  private:
   int atom(int number) {
