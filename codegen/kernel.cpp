@@ -148,14 +148,25 @@ ir::Dim admitted(const Atoms& atoms, int atom, const std::vector<const Guard*>& 
 }  // namespace
 
 std::vector<ir::Dim> Kernel::buffer_bytes(bool written) const {
-  // Elements that an address reaches: the product of the extents of the axes that occur in it, or of the
-  // parts of them where a guard holds.
+  // Elements that an address reaches: the product of the extents of what occurs in it, or of the parts of
+  // them where a guard holds; of a table that is gathered from no more than it is asked for.
   std::vector<ir::Dim> touched(buffers.size(), ir::Dim(0));
+  std::vector<std::vector<bool>> varies;  // per axis: the values that do along it
+  for (std::size_t i = 0; i < axes.size(); ++i) varies.push_back(varies_along({static_cast<int>(i)}));
+  const auto asked = [&](const Affine& address) {
+    ir::Dim times(1);
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (varies_along({static_cast<int>(i)}, address, varies[i])) times = times * axes[i].extent;
+    return times;
+  };
   auto touch = [&](int buffer, const Affine& address, int guard = -1) {
     std::vector<const Guard*> guards;
     if (guard >= 0) add_guards(*this, guard, guards);
-    ir::Dim n = buffers[static_cast<std::size_t>(buffer)].parts;
+    ir::Dim n(1);
     for (const Term& t : address.terms) n = n * admitted(atoms, t.atom, guards);
+    const ir::Dim times = asked(address);
+    if (times.is_constant() && n.is_constant() && times.value() < n.value()) n = times;
+    n = n * buffers[static_cast<std::size_t>(buffer)].parts;
     ir::Dim& most = touched[static_cast<std::size_t>(buffer)];
     if (!n.is_constant() || !most.is_constant() || most.value() < n.value()) most = n;
   };

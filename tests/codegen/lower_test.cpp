@@ -105,6 +105,16 @@ TEST_CASE("what a kernel reads under guards counts where it is read") {
   CHECK(bytes("%x: f32[M], %y: f32[3])", "return concat(%x, %y, axis=0)") == Bytes{"4*M + 12", "4*M + 12"});
 }
 
+TEST_CASE("of a table no more counts than is gathered from it") {
+  const auto read = [](std::string_view inputs, std::string_view body) {
+    return kernel_of(inputs, body).bytes(false).str();
+  };
+  // 7 rows of 4 elements, or all that there are, and 7 indices.
+  CHECK(read("%x: f32[1000, 4], %i: int32[7])", "return take(%x, %i, axis=0)") == "140");
+  CHECK(read("%x: f32[5, 4], %i: int32[7])", "return take(%x, %i, axis=0)") == "108");
+  CHECK(read("%x: f32[8, 100], %i: int64[8, 1])", "return take_along_axis(%x, %i, axis=1)") == "96");
+}
+
 TEST_CASE("an index of a gather counts from the end, and guards its load") {
   CHECK(lowered("%x: f32[5, 4], %i: int32[7])", "return take(%x, %i, axis=0)") == R"(
   axis i0 < 7
