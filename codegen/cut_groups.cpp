@@ -161,7 +161,7 @@ passes::Partition cut_groups(const ir::Graph& graph, passes::Partition partition
       for (Value v : part.inputs)
         if (const auto at = writer.find(v); at != writer.end() && at->second >= first)
           result.boundaries.push_back(
-              {v, at->second, number, "rows are few and long: all processors share each fold"});
+              {v, at->second, number, "rows or columns are few for all processors, which share each fold"});
       became.back().push_back(number);
       for (Value v : part.outputs) writer[v] = number;
       result.groups.push_back(std::move(part));
