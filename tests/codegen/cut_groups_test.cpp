@@ -41,7 +41,8 @@ TEST_CASE("a kernel that walks few long rows again is cut at its folds") {
   CHECK(softmaxes.groups[1].reduced.empty());
   CHECK(softmaxes.groups[1].inputs.size() == 3);
   REQUIRE(softmaxes.boundaries.size() == 2);
-  CHECK(softmaxes.boundaries[0].reason == "rows or columns are few for all processors, which share each fold");
+  CHECK(softmaxes.boundaries[0].reason ==
+        "rows or columns are few for all processors, which share each fold");
 
   // What is stored for each element anyway is read, and not computed anew.
   const passes::Partition norm =
