@@ -67,17 +67,8 @@ int load_elements(const Kernel& k, int value, int axis, const std::vector<bool>&
 }
 
 std::vector<int> needed_by_load(const Kernel& k, int load) {
-  std::vector<int> needed, stack{load};
-  while (!stack.empty()) {
-    const int v = stack.back();
-    stack.pop_back();
-    for_each_operand(k, v, [&](int o) {
-      if (std::ranges::find(needed, o) != needed.end()) return;
-      needed.push_back(o);
-      stack.push_back(o);
-    });
-  }
-  std::ranges::sort(needed);
+  std::vector<int> needed = made_of(k, load, [](int) { return true; });
+  std::erase(needed, load);
   return needed;
 }
 

@@ -131,6 +131,7 @@ class SharedRows {
     s_.chooser = "shared rows";
     s_.vector = vectors_.elements;
     s_.skewed = vectors_.skewed;
+    s_.crossings = shared_crossings(k, {});
   }
 
   /// Whether the registers of a few threads hold a row as well.
@@ -142,8 +143,7 @@ class SharedRows {
     // several vectors that are the same for all rows, if threads hold too little of them to keep the memory
     // busy.
     constexpr int most_shifting = 224, most_crowding = 192, crowding = 2, enough_bytes = 64;
-    const bool holds_little =
-        held.chunks * s_.vector * kept_bytes(k_, shared_crossings(k_, {})) < enough_bytes;
+    const bool holds_little = held.chunks * s_.vector * kept_bytes(k_, s_.crossings) < enough_bytes;
     const bool roomier =
         device_.bulk_copies && ((vectors_.spare > 0 && held.threads > most_shifting) ||
                                 (beside_ >= crowding && holds_little && held.threads > most_crowding));
@@ -153,7 +153,6 @@ class SharedRows {
 
   /// What is kept of a row, and by which blocks; the reason why that is nothing.
   std::string keep() {
-    s_.crossings = shared_crossings(k_, {});
     if (s_.crossings.empty()) return "nothing of a row is read twice";
     const std::int64_t bytes = kept_bytes(k_, s_.crossings);
     own_ = exchanged_bytes(k_) + std::int64_t{128} * std::ssize(s_.crossings);

@@ -50,9 +50,7 @@ int least_blocks_for(const Kernel& k, const Team& team, const RowVectors& vector
 /// Whether no element of a row is stored.
 bool only_reads(const Kernel& k) {
   const std::vector<bool> in_row = k.varies_in_row();
-  return std::ranges::none_of(k.stores, [&](const KernelStore& s) {
-    return in_row[static_cast<std::size_t>(s.value)] || k.varies_in_row(s.address, in_row);
-  });
+  return std::ranges::none_of(k.stores, [&](const KernelStore& s) { return k.stores_in_row(s, in_row); });
 }
 
 }  // namespace

@@ -117,6 +117,11 @@ std::string BodyPrinter::element(int buffer_number, const Affine& address, const
   return fmt::format("{}[{}]", buffer(buffer_number), affine(address, where));
 }
 
+std::string BodyPrinter::place_of(int value) {
+  const KernelValue& v = kernel_->values[static_cast<std::size_t>(value)];
+  return fmt::format("{} + {}", buffer(v.buffer), affine(v.address, value_name(value)));
+}
+
 std::string BodyPrinter::store_index(int number) {
   const KernelStore& s = kernel_->stores[static_cast<std::size_t>(number)];
   const std::string name = fmt::format("w{}", number);

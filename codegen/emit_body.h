@@ -49,6 +49,8 @@ class BodyPrinter {
   std::string expression(int value);
   std::vector<std::string> factors(int product) const;
   std::string load(int value);
+  /// Where what a value loads lies, as a pointer.
+  std::string place_of(int value);
   /// What was read from memory, as a value.
   static std::string from_stored(const std::string& text, DType t);
   std::string element(int buffer, const Affine& address, const std::string& where);

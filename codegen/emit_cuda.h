@@ -84,6 +84,7 @@ class CudaEmitter {
   /// The state that a walk's elements go into.
   std::string running(int v) const;
   int chunks_within() const;
+  bool lends_last() const;
   enum class Chunks : std::uint8_t { load, visit, visit_back };
   void open_chunks(const std::string& place, Chunks order);
   void join_chunks(const std::vector<int>& loads);
@@ -125,7 +126,6 @@ class CudaEmitter {
   // emit_cuda_places.cpp
   void declare_extremes(const Walk& walk);
   void find_places(const Walk& walk);
-  std::vector<int> needed_at_element(const Walk& walk, int root) const;
 
   // emit_cuda_shared.cpp
   void place_block(KernelSource& source, const Staging& staging);

@@ -84,10 +84,8 @@ void CudaEmitter::load_held(const Staging& staging) {
   if (rows_ > 1) lines_.add(fmt::format("const int t = (int)threadIdx.x % {};", team_));
   open_chunk();
   for (int v : held) {
-    const KernelValue& x = value(v);
-    const std::string place =
-        fmt::format("{} + {}", body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)));
-    lines_.add(fmt::format("x{}[c] = {};", v, load_of(schedule_, load_access(v), vector_, place)));
+    lines_.add(
+        fmt::format("x{}[c] = {};", v, load_of(schedule_, load_access(v), vector_, body_.place_of(v))));
   }
   lines_.close();
   lines_.close();

@@ -34,16 +34,7 @@ void CudaEmitter::declare_pivot(int leader) {
   lines_.add(fmt::format("{} pivot{};", type_name(folded(leader)), leader));
   lines_.open("{");
   body_.decode("0", reduced_axes_);
-  std::vector<int> needed, stack{x};
-  while (!stack.empty()) {
-    const int v = stack.back();
-    stack.pop_back();
-    if (!in_row_[static_cast<std::size_t>(v)] || std::ranges::find(needed, v) != needed.end()) continue;
-    needed.push_back(v);
-    for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
-  }
-  std::ranges::sort(needed);
-  for (int v : needed) body_.declare(v);
+  for (int v : made_of(k_, x, [&](int u) { return in_row_[static_cast<std::size_t>(u)]; })) body_.declare(v);
   lines_.add(fmt::format("pivot{} = v{};", leader, x));
   lines_.close();
 }
@@ -132,16 +123,7 @@ void CudaEmitter::rescale(int leader, const std::vector<std::string>& states, co
 
 /// The row's values on the way from the leader's result to one that is made of it, in order.
 std::vector<int> CudaEmitter::path(int leader, int row) const {
-  std::vector<int> found, stack{row};
-  while (!stack.empty()) {
-    const int v = stack.back();
-    stack.pop_back();
-    if (v == leader || !depends_on(v, leader) || std::ranges::find(found, v) != found.end()) continue;
-    found.push_back(v);
-    for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
-  }
-  std::ranges::sort(found);
-  return found;
+  return made_of(k_, row, [&](int v) { return v != leader && depends_on(v, leader); });
 }
 
 bool CudaEmitter::depends_on(int v, int leader) const {

@@ -17,6 +17,8 @@ void CudaEmitter::declare_extremes(const Walk& w) {
 }
 
 void CudaEmitter::find_places(const Walk& w) {
+  const auto found = [&](int v) { return std::ranges::find(w.restored, v) != w.restored.end(); };
+  const auto at_element = [&](int v) { return found(v) || std::ranges::find(w.values, v) != w.values.end(); };
   for (int v : extremes_) {
     const std::string state = fmt::format("{}{}", running(v), v);
     lines_.open(fmt::format("if ({0}_exceeds(most{1}, {2}) || {2}_at < 0) {{", name(value(v).op), v, state));
@@ -25,7 +27,7 @@ void CudaEmitter::find_places(const Walk& w) {
     open_chunk(Chunks::visit_back);
     load_vectors(w, "", true);
     if (vector_ > 1) open_elements(fmt::format("k = {}; k >= 0; --k", vector_ - 1));
-    for (int u : needed_at_element(w, value(v).operands[0])) declare_element(w, u, "[c]");
+    for (int u : made_of(k_, value(v).operands[0], at_element, found)) declare_element(w, u, "[c]");
     lines_.add(fmt::format("{0}_at = is_extreme(v{1}, most{2}) ? {3} : {0}_at;", state, value(v).operands[0],
                            v, place_in_row()));
     if (vector_ > 1) lines_.close();
@@ -34,23 +36,6 @@ void CudaEmitter::find_places(const Walk& w) {
     lines_.close();
   }
   extremes_.clear();
-}
-
-/// Of what a walk computes or finds at each element, what a value is made of, and itself, in order.
-std::vector<int> CudaEmitter::needed_at_element(const Walk& w, int root) const {
-  const auto has = [](const std::vector<int>& values, int v) {
-    return std::ranges::find(values, v) != values.end();
-  };
-  std::vector<int> needed, stack{root};
-  while (!stack.empty()) {
-    const int v = stack.back();
-    stack.pop_back();
-    if (has(needed, v) || (!has(w.values, v) && !has(w.restored, v))) continue;
-    needed.push_back(v);
-    if (has(w.values, v)) for_each_operand(k_, v, [&](int o) { stack.push_back(o); });
-  }
-  std::ranges::sort(needed);
-  return needed;
 }
 
 }  // namespace sinter::codegen

@@ -171,13 +171,16 @@ int CudaEmitter::chunks_within() const {
   return static_cast<int>(std::min<std::int64_t>(least / step, chunks_));
 }
 
-/// Opens the loop over chunks, and what is done with one at its place f, if the thread has it. Where the
-/// team's threads have no more than their chunks, one that has none loads the last of the row, which it does
-/// not use: a load that some leave out is made late, after what waits for others.
+/// Whether a thread that has no vector in its last chunk loads the last of the row, which it does not use: a
+/// load that some leave out is made late, after what waits for others.
+bool CudaEmitter::lends_last() const {
+  return whole_rows_ && !shared_rows_ && chunks_within() < chunks_ && !k_.row_length().is(0);
+}
+
+/// Opens the loop over chunks, and what is done with one at its place f, if the thread has it.
 void CudaEmitter::open_chunks(const std::string& place, Chunks order) {
   const int within = chunks_within();
-  const bool all = within == chunks_,
-             last = order == Chunks::load && whole_rows_ && !all && !k_.row_length().is(0);
+  const bool all = within == chunks_, last = order == Chunks::load && lends_last();
   const std::string own = last ? "own" : "f";
   const std::string has =
       fmt::format("{}{} < {}", within > 0 ? fmt::format("c < {} || ", within) : "", own, walk_end_);
@@ -193,7 +196,7 @@ void CudaEmitter::open_chunks(const std::string& place, Chunks order) {
 /// What is computed from the first chunks of loads waits for the last ones, which the compiler would else
 /// make after it.
 void CudaEmitter::join_chunks(const std::vector<int>& loads) {
-  if (!whole_rows_ || shared_rows_ || chunks_within() == chunks_ || chunks_ == 1) return;
+  if (!lends_last() || chunks_ == 1) return;
   for (int v : loads) lines_.add(fmt::format("join_chunks(x{}, {});", v, row_length_));
 }
 

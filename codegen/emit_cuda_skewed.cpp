@@ -75,9 +75,7 @@ void CudaEmitter::load_edge(const std::vector<const Walk*>& walks) {
   open_edge();
   for (int v : loads) {
     const KernelValue& x = value(v);
-    const std::string place =
-        fmt::format("{} + {}", body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)));
-    const std::string element = load_of(schedule_, 1, 1, place) + ".at[0]";
+    const std::string element = load_of(schedule_, 1, 1, body_.place_of(v)) + ".at[0]";
     lines_.add(fmt::format("edge{} = {};", v,
                            x.guard < 0 ? BodyPrinter::from_stored(element, x.dtype) : body_.load(v)));
   }

@@ -194,9 +194,8 @@ class TilePrinter {
     for (int needed : needed_by_load(k_, tile.load)) body_.declare(needed);
     const std::string where = BodyPrinter::value_name(tile.load);
     if (tile.access > 1) {
-      const std::string place =
-          fmt::format("{} + {}", body_.buffer(v.buffer), body_.affine(v.address, where));
-      lines_.add(fmt::format("x{}[j] = {};", tile.load, load_of(s_, tile.access, tile.access, place)));
+      lines_.add(fmt::format("x{}[j] = {};", tile.load,
+                             load_of(s_, tile.access, tile.access, body_.place_of(tile.load))));
     } else {
       std::string text = body_.element(v.buffer, v.address, where);
       if (v.guard >= 0)
@@ -288,10 +287,8 @@ class TilePrinter {
       if (access == 0) continue;
       // What a thread has beyond the axes is never used, so what does not depend on them is simply read.
       const std::string condition = inside(&value(v).address);
-      const std::string place = fmt::format("{} + {}", body_.buffer(value(v).buffer),
-                                            body_.affine(value(v).address, BodyPrinter::value_name(v)));
       lines_.add(fmt::format("{}x{}{} = {};", condition.empty() ? "" : fmt::format("if ({}) ", condition), v,
-                             unit(), load_of(s_, access, shape_.vector, place)));
+                             unit(), load_of(s_, access, shape_.vector, body_.place_of(v))));
     }
     close_units([] {});
   }

@@ -194,6 +194,10 @@ ir::Dim Kernel::bytes(bool written) const {
   return total;
 }
 
+bool Kernel::stores_in_row(const KernelStore& s, const std::vector<bool>& in_row) const {
+  return in_row[static_cast<std::size_t>(s.value)] || varies_in_row(s.address, in_row);
+}
+
 namespace {
 
 std::string text(const Kernel& k, const Affine& a) {
@@ -265,6 +269,20 @@ std::string Kernel::str() const {
   for (const KernelStore& st : stores)
     s += fmt::format("  b{}[{}] = v{}\n", st.buffer, text(*this, st.address), st.value);
   return s;
+}
+
+std::vector<int> made_of(const Kernel& k, int root, const std::function<bool(int)>& takes,
+                         const std::function<bool(int)>& found) {
+  std::vector<int> taken, stack{root};
+  while (!stack.empty()) {
+    const int v = stack.back();
+    stack.pop_back();
+    if (!takes(v) || std::ranges::find(taken, v) != taken.end()) continue;
+    taken.push_back(v);
+    if (!found || !found(v)) for_each_operand(k, v, [&](int o) { stack.push_back(o); });
+  }
+  std::ranges::sort(taken);
+  return taken;
 }
 
 int take_buffer(Kernel& to, const Kernel& from, int number, std::vector<int>& taken) {

@@ -128,6 +128,8 @@ struct Kernel {
   std::vector<bool> varies_in_row() const;
   /// Whether an affine differs along a reduced axis; `in_row` is varies_in_row so far.
   bool varies_in_row(const Affine& a, const std::vector<bool>& in_row) const;
+  /// Whether a store is made at each element of a row, and not once for it.
+  bool stores_in_row(const KernelStore& store, const std::vector<bool>& in_row) const;
   /// Product of the extents of the kept, or of the reduced axes.
   ir::Dim rows() const;
   ir::Dim row_length() const;
@@ -141,6 +143,11 @@ struct Kernel {
 
 /// Calls `f` with every value that a value uses: operands, guard, and those in its index arithmetic.
 void for_each_operand(const Kernel& kernel, int value, const std::function<void(int)>& f);
+
+/// A value and what it is made of, in order, as far as `takes` goes; of what is `found` at hand nothing
+/// further.
+std::vector<int> made_of(const Kernel& kernel, int root, const std::function<bool(int)>& takes,
+                         const std::function<bool(int)>& found = {});
 
 /// The number in `to` of a buffer of `from`, copied when it is first asked for. `taken` has the number of
 /// each buffer of `from`, -1 of what is not there yet.

@@ -140,7 +140,7 @@ class Stager {
       const int store = static_cast<int>(i), value = k_.stores[i].value;
       if (k_.values[static_cast<std::size_t>(value)].across)
         s.part_stores.push_back(store);
-      else if (!in_row_[static_cast<std::size_t>(value)] && !k_.varies_in_row(k_.stores[i].address, in_row_))
+      else if (!k_.stores_in_row(k_.stores[i], in_row_))
         s.row_stores.push_back(store);
       else
         place(value, &Walk::stores, store);
