@@ -47,6 +47,14 @@ StateBytes state_bytes(const Kernel& k, const Staging& staging) {
   return bytes;
 }
 
+/// Bytes of an element in memory, of the tensor that has the smallest.
+int narrowest_load(const Kernel& k) {
+  int bytes = 8;
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::load) bytes = std::min(bytes, size_of(v.dtype));
+  return bytes;
+}
+
 std::int64_t known(const ir::Dim& d, std::int64_t otherwise) {
   return d.is_constant() ? d.value() : otherwise;
 }
@@ -151,6 +159,15 @@ std::optional<Schedule> choose_team_columns(const Kernel& k, const DeviceDescrip
   while (one_walk && !shape.whole && shape.lanes > 8 &&
          blocks / divided(vectors, shape.lanes) > std::int64_t{4} * shape.slots)
     shape = {shape.lanes / 2, shape.slots * 2, shape.chunks};
+  // Few elements of each: of narrower columns the threads of a block take all in a few steps, and nothing is
+  // left to be joined.
+  constexpr int stretch_bytes = 128, few_steps = 3;
+  const int narrowest = std::max(1, stretch_bytes / (s.vector * narrowest_load(k)));
+  for (Shape narrow = shape; one_walk && !shape.whole && narrow.lanes > narrowest &&
+                             divided(vectors, narrow.lanes) < device.processors;) {
+    narrow = {narrow.lanes / 2, narrow.slots * 2, narrow.chunks};
+    if (divided(length, std::int64_t{narrow.slots} * narrow.chunks) <= few_steps) shape = narrow;
+  }
   const auto shared = [&] {
     const int group = std::max(shape.lanes, warp_threads), groups = shape.lanes * shape.slots / group;
     return groups > 1 ? groups * shape.lanes * s.vector * states.of_all : 0;

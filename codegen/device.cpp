@@ -20,13 +20,13 @@ const std::array descriptions{
     DeviceDescription{Target::cuda("sm_87"), 16, 32, 1024, 16, 163 << 10, 65536},
     DeviceDescription{Target::cuda("sm_88"), 16, 32, 1024, 16, 99 << 10, 65536},
     DeviceDescription{Target::cuda("sm_89"), 16, 32, 1024, 142, 99 << 10, 65536},
-    DeviceDescription{Target::cuda("sm_90"), 16, 32, 1024, 132, 227 << 10, 65536, 16, true, 50 << 20},
-    DeviceDescription{Target::cuda("sm_90a"), 16, 32, 1024, 132, 227 << 10, 65536, 16, true, 50 << 20},
-    DeviceDescription{Target::cuda("sm_100"), 16, 32, 1024, 148, 227 << 10, 65536, 16, true},
-    DeviceDescription{Target::cuda("sm_103"), 16, 32, 1024, 148, 227 << 10, 65536, 16, true},
-    DeviceDescription{Target::cuda("sm_110"), 16, 32, 1024, 20, 227 << 10, 65536, 8, true},
-    DeviceDescription{Target::cuda("sm_120"), 16, 32, 1024, 188, 99 << 10, 65536, 8, true},
-    DeviceDescription{Target::cuda("sm_121"), 16, 32, 1024, 48, 99 << 10, 65536, 8, true},
+    DeviceDescription{Target::cuda("sm_90"), 16, 32, 1024, 132, 227 << 10, 65536, 16, true, true, 50 << 20},
+    DeviceDescription{Target::cuda("sm_90a"), 16, 32, 1024, 132, 227 << 10, 65536, 16, true, true, 50 << 20},
+    DeviceDescription{Target::cuda("sm_100"), 16, 32, 1024, 148, 227 << 10, 65536, 16, true, true},
+    DeviceDescription{Target::cuda("sm_103"), 16, 32, 1024, 148, 227 << 10, 65536, 16, true, true},
+    DeviceDescription{Target::cuda("sm_110"), 16, 32, 1024, 20, 227 << 10, 65536, 8, true, true},
+    DeviceDescription{Target::cuda("sm_120"), 16, 32, 1024, 188, 99 << 10, 65536, 8, true, true},
+    DeviceDescription{Target::cuda("sm_121"), 16, 32, 1024, 48, 99 << 10, 65536, 8, true, true},
 };
 
 }  // namespace

@@ -17,9 +17,10 @@ struct DeviceDescription {
   int processors = 1;              // streaming multiprocessors, or cores
   int shared_bytes_per_block = 0;  // at most, opted in
   int registers_per_processor = 0;
-  int cluster_blocks = 1;    // blocks that can store to each other's shared memory, at most
-  bool bulk_copies = false;  // from global to shared memory, past the threads
-  int outlasting_bytes = 0;  // of a last-level cache where loads should outlast stores; 0: nothing is known
+  int cluster_blocks = 1;     // blocks that can store to each other's shared memory, at most
+  bool bulk_copies = false;   // from global to shared memory, past the threads
+  bool early_starts = false;  // a kernel may start before the one before it has ended, and wait for it
+  int outlasting_bytes = 0;   // of a last-level cache where loads should outlast stores; 0: nothing is known
 };
 
 /// The description of a target; of "compute_NN", which is PTX for newer GPUs than sm_NN, that of sm_NN.

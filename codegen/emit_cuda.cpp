@@ -63,6 +63,8 @@ void CudaEmitter::finish(KernelSource& source) {
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({} {}) {{\n", bounds, k_.name,
                       shared_launch ? "const __grid_constant__ Params" : "const Params",
                       shared_launch ? "batch" : "p");
+  source.early = describe(target_).early_starts;
+  if (source.early) text += "  start_early();\n";
   if (shared_launch) text += batch_locals(schedule_);
   for (const std::string& local : body_.param_locals()) text += "  " + local + "\n";
   const std::string body = lines_.take();

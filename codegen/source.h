@@ -42,6 +42,7 @@ struct KernelSource {
   int shared_bytes = 0;   // on CUDA: of a block, which the launch gives it beside what the text declares
   int cluster = 1;        // on CUDA: blocks that work together; divides the units
   int together = 1;       // on CUDA: blocks that wait for each other, of which the device must hold so many
+  bool early = false;     // on CUDA: may start before the kernel before it has ended, for which it waits
   ir::Dim unit_elements;  // elements of the domain in one piece
   std::vector<ScratchArray> scratch;  // one array after the other, each at a multiple of 64 bytes; on CUDA
                                       // the launch has one set, and parameters with the addresses

@@ -200,6 +200,7 @@ Executable::Step Executable::kernel_step(std::span<const PlannedKernel> kernels,
   step.launch.shared_bytes = source.shared_bytes;
   step.launch.cluster = source.cluster;
   step.launch.together = source.together;
+  step.launch.early = source.early;
   step.launch.grain = grain_of(step.launch.units, source.unit_elements.value());
   place_scratch(source, step.launch);
   step.launch.shared_scratch = source.shared_scratch;

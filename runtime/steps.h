@@ -28,6 +28,7 @@ struct KernelLaunch {
   int shared_bytes = 0;                 // of a block, beside what the kernel declares; on CUDA
   int cluster = 1;                      // blocks that work together, which divides the units; on CUDA
   int together = 1;                     // blocks that wait for each other; on CUDA
+  bool early = false;                   // may start before the kernel before it has ended; on CUDA
   std::size_t scratch_bytes = 0;        // working memory beside counters
   bool shared_scratch = false;          // one for all threads; on the CPU
   std::size_t counter_bytes = 0;        // of counters, which are 0 before and after; on CUDA

@@ -1,6 +1,8 @@
 // What a GPU runs: kernels and products, each under its name in profilers.
 #include <nvtx3/nvToolsExt.h>
 
+#include <array>
+
 #include "ir/base/check.h"
 #include "ir/base/settings.h"
 #include "runtime/buffer.h"
@@ -29,23 +31,31 @@ namespace {
 /// How many blocks make a cluster on any GPU that has them; more are asked for by name.
 constexpr int portable_cluster = 8;
 
-/// What a launch of a cluster says beyond the rest. It points to itself.
-struct ClusterConfig {
-  cudaLaunchAttribute attribute{};
+/// How a kernel is launched. It points to itself.
+struct LaunchConfig {
+  std::array<cudaLaunchAttribute, 2> attributes{};
   cudaLaunchConfig_t config{};
 
-  ClusterConfig(const KernelLaunch& launch, cudaStream_t stream) {
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+  LaunchConfig(const KernelLaunch& launch, cudaStream_t stream) {
+    if (launch.cluster > 1)
+      add(cudaLaunchAttributeClusterDimension).clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+    if (launch.early)
+      add(cudaLaunchAttributeProgrammaticStreamSerialization).programmaticStreamSerializationAllowed = 1;
     config.gridDim = dim3(static_cast<unsigned>(launch.units));
     config.blockDim = dim3(static_cast<unsigned>(launch.block_threads));
     config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
     config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.attrs = attributes.data();
   }
-  ClusterConfig(const ClusterConfig&) = delete;
-  ClusterConfig& operator=(const ClusterConfig&) = delete;
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+ private:
+  cudaLaunchAttributeValue& add(cudaLaunchAttributeID id) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = id;
+    return attribute.val;
+  }
 };
 
 }  // namespace
@@ -70,7 +80,7 @@ void CudaDevice::allow_cluster(const KernelLaunch& launch, const CudaKernel& ker
   if (launch.cluster > portable_cluster)
     check(cudaFuncSetAttribute(kernel.function(), cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           launch.name);
-  const ClusterConfig cluster(launch, nullptr);
+  const LaunchConfig cluster(launch, nullptr);
   int at_once = 0;
   const cudaError_t error = cudaOccupancyMaxActiveClusters(&at_once, kernel.function(), &cluster.config);
   if (error != cudaSuccess) cudaGetLastError();  // so that no later call finds it
@@ -119,15 +129,8 @@ void CudaDevice::run_kernel(const KernelLaunch& launch, const LoadedKernel& kern
   const Range range(launch.name);
   void* arguments[] = {params.data()};
   note_launch(launch.name);
-  const void* const function = static_cast<const CudaKernel&>(kernel).function();
-  if (launch.cluster > 1) {
-    const ClusterConfig cluster(launch, stream_handle());
-    check(cudaLaunchKernelExC(&cluster.config, function, arguments), launch.name);
-    return;
-  }
-  check(cudaLaunchKernel(function, dim3(static_cast<unsigned>(launch.units)),
-                         dim3(static_cast<unsigned>(launch.block_threads)), arguments,
-                         static_cast<std::size_t>(launch.shared_bytes), stream_handle()),
+  const LaunchConfig as(launch, stream_handle());
+  check(cudaLaunchKernelExC(&as.config, static_cast<const CudaKernel&>(kernel).function(), arguments),
         launch.name);
 }
 

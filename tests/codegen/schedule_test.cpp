@@ -416,7 +416,7 @@ TEST_CASE("columns take so few warps that what their threads exchange fits share
       body += fmt::format("%{} = argmax(mul(%x, {}.5), axes=[0])\n", i, i);
       results += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     }
-    const Kernel k = kernel_of(fmt::format("%x: {}[512, 4096])", dtype), body + "return " + results);
+    const Kernel k = kernel_of(fmt::format("%x: {}[5120, 4096])", dtype), body + "return " + results);
     CHECK(schedule_of(k, h100).chooser == "team columns");
     const std::string text = source_of(k, h100).text;
     int bytes = 0;
@@ -429,6 +429,21 @@ TEST_CASE("columns take so few warps that what their threads exchange fits share
   CHECK(shared_bytes("f32", 1) >= 4 << 10);
   for (int count : {4, 7, 14})
     for (const char* dtype : {"f32", "f64"}) CHECK(shared_bytes(dtype, count) <= 48 << 10);
+}
+
+TEST_CASE("short columns are in tiles so narrow that no block joins what others leave") {
+  const auto schedule = [](int rows, int columns, std::string_view dtype) {
+    const std::string inputs = fmt::format("%x: {}[{}, {}])", dtype, rows, columns);
+    return schedule_of(kernel_of(inputs, "return sum(%x, axes=[0])"), h100).str();
+  };
+  const auto in_pieces = [](const std::string& s) { return s.find("i0: grid") != s.npos; };
+  const auto as_wide_as_a_warp = [](const std::string& s) { return s.find("lane 32, vector") != s.npos; };
+  for (const char* dtype : {"f32", "bf16"}) {
+    CHECK_FALSE(in_pieces(schedule(264, 4096, dtype)));
+    CHECK_FALSE(as_wide_as_a_warp(schedule(264, 4096, dtype)));
+    CHECK(in_pieces(schedule(16384, 4096, dtype)));
+    CHECK(as_wide_as_a_warp(schedule(264, 1 << 18, dtype)));  // there are enough of them
+  }
 }
 
 TEST_CASE("every refusal says why") {

@@ -130,6 +130,26 @@ TEST_CASE("every kernel of the suite compiles for every architecture and spills 
   }
 }
 
+TEST_CASE("kernels that may start early wait before they touch memory") {
+  need_nvrtc();
+  for (const std::string arch : {"sm_80", "sm_90a"}) {
+    Kernels all;
+    for (const suite::Workload& workload : suite::workloads()) all.add(workload, {{"dtype", "bf16"}}, arch);
+    for (std::size_t i = 0; i < all.sources.size(); ++i) {
+      const codegen::KernelSource& source = all.sources[i];
+      INFO(all.titles[i]);
+      CHECK(source.early == (arch != "sm_80"));
+      if (!source.early) continue;
+      const std::string ptx = nvrtc().compile(source.name, source.text, arch).ptx;
+      const std::size_t body = ptx.find(".entry"), wait = ptx.find("griddepcontrol.wait", body);
+      REQUIRE(wait != ptx.npos);
+      for (const char* access :
+           {"ld.global", "st.global", "ld.acquire", "ld.relaxed", "cp.async", "atom.", "red."})
+        CHECK(ptx.find(access, body) > wait);
+    }
+  }
+}
+
 TEST_CASE("kernels of the suite are compiled once for an H200, since no register is short of room") {
   need_nvrtc();
   Kernels all;
