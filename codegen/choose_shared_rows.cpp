@@ -22,11 +22,14 @@ constexpr int most_register_elements = 32;
 
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
 std::int64_t exchanged_bytes(const Kernel& k) {
-  constexpr int places =
-      2 * largest_registers_team / warp_threads + 16;  // of warps, and of blocks of a cluster
-  std::int64_t bytes = 256;
-  for (const KernelValue& v : k.values)
-    if (v.kind == KernelValue::Kind::reduce) bytes += std::int64_t{2} * sizeof(double) * places;
+  constexpr int places = largest_registers_team / warp_threads + warp_threads;  // of warps, and of blocks
+  std::int64_t bytes = 128;
+  for (const KernelValue& v : k.values) {
+    if (v.kind != KernelValue::Kind::reduce) continue;
+    const int size = size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype);
+    const bool more = v.finds_place() || v.join.deviations;  // beside places, or with a sum and a count
+    bytes += std::int64_t{places} * (more ? 2 * size + static_cast<int>(sizeof(std::int64_t)) : size);
+  }
   return bytes;
 }
 
@@ -57,7 +60,9 @@ Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vec
   return direct;
 }
 
-constexpr int few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
+constexpr int narrow_vector = 8;  // elements of 16 bits
+constexpr int most_threads = 2048,
+              few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
 
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
 /// rescale sums after them. Of wide elements fewer registers are left.
@@ -65,7 +70,6 @@ int chunks_for(const Schedule& s, const Direct& direct, const RowSharing& sharin
                const DeviceDescription& device) {
   const int blocks = sharing.blocks(), direct_bytes = direct.bytes;
   if (direct_bytes == 0 && (blocks == 1 || s.joined.empty())) return 1;
-  constexpr int narrow_vector = 8;
   const bool many = s.block_threads * s.least_blocks > few_threads;
   if (s.vector < narrow_vector && (many || (s.least_blocks > 1 && direct.crowd()))) return 1;
   const int elements = blocks == 1 && (s.least_blocks > 1 || direct.shifted) ? 8 : 16;
@@ -102,7 +106,7 @@ Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t m
                     const Direct& direct, bool skewed) {
   const std::int64_t enough_bytes = skewed && !direct.shifted ? 160 << 10 : 128 << 10;
   constexpr std::int64_t least_threads = 128;
-  constexpr std::int64_t most_threads = 2048, few_blocks = 3;
+  constexpr std::int64_t few_blocks = 3;
   const std::int64_t wanted = (enough_bytes + row_bytes - 1) / row_bytes;
   const bool roomy = direct.shifted || direct.crowd() || (direct.tensors > 1 && wanted <= few_blocks);
   const std::int64_t processor_threads = roomy ? few_threads : most_threads;
@@ -186,7 +190,12 @@ class SharedRows {
     direct_ = loaded_directly(k_, s_, vectors_);
     direct_.in_order = loads_outlast_stores(k_, s_, device_);
     set_threads();
-    const int chunks = chunks_for(s_, direct_, sharing_, device_);
+    // Shifted loads of whole registers come late: those of the next vector are asked for before the row has
+    // come, and while the one before is computed. Where blocks are alone with one such tensor, more rows do
+    // as well.
+    s_.loads_ahead = direct_.shifted && direct_.tensors == beside_ && s_.vector < narrow_vector &&
+                     (sharing_.blocks() > 1 || direct_.tensors > 1);
+    const int chunks = s_.loads_ahead ? 1 : chunks_for(s_, direct_, sharing_, device_);
     for (const KernelAxis& a : k_.axes) s_.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
     std::vector<Factor>& along = s_.axes[static_cast<std::size_t>(inner_)];
     if (sharing_.cluster > 1) along.insert(along.begin(), {Level::cluster, sharing_.cluster});
@@ -201,15 +210,15 @@ class SharedRows {
   /// four smaller ones, whose rows would be more than need be on their way at once, if registers last.
   void set_threads() {
     const int blocks = sharing_.blocks();
-    const std::int64_t at_once =  // blocks whose rows fit a multiprocessor
-        std::max<std::int64_t>(
-            1, (device_.shared_bytes_per_block + bytes_of_system) / (part_bytes_ + own_ + bytes_of_system));
+    const std::int64_t at_once = std::max<std::int64_t>(1, blocks_at_once(device_, part_bytes_ + own_));
     const int vectors_of_thread = direct_.shifted ? 2 + 2 * direct_.tensors : 4;
     const auto wanted = std::clamp<std::int64_t>(part_ / (std::int64_t{vectors_of_thread} * s_.vector),
                                                  std::int64_t{4} * warp_threads, largest_registers_team);
     s_.block_threads = at_once == 1 ? device_.block_threads
                        : blocks == 1 && direct_.shifted
                            ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
+                       : blocks > 1 && at_once > 3 && (direct_.tensors == 0 || !s_.joined.empty())
+                           ? few_threads / 4
                            : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
     const bool copied = blocks == 1 && s_.bulk_loads.size() == s_.crossings.size() &&
                         (direct_.tensors < 2 || (!direct_.shifted && direct_.tensors == beside_));
@@ -224,9 +233,10 @@ class SharedRows {
     }
     // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
     const int enough_registers = direct_.shifted ? 32 : 40;  // of a thread
-    if (blocks > 1 && at_once > 1 &&
-        device_.registers_per_processor / (at_once * s_.block_threads) >= enough_registers)
-      s_.least_blocks = static_cast<int>(at_once);
+    const std::int64_t held = std::min<std::int64_t>(at_once, most_threads / s_.block_threads);
+    if (blocks > 1 && held > 1 &&
+        device_.registers_per_processor / (held * s_.block_threads) >= enough_registers)
+      s_.least_blocks = static_cast<int>(held);
   }
 
   const Kernel& k_;

@@ -134,6 +134,9 @@ class CudaEmitter {
   void declare_shared(KernelSource& source);
   void start_copies();
   void fetch_ahead();
+  void load_first(const Staging& staging);
+  void load_next(const Walk& walk);
+  void load_ahead_at(const Walk& loads, const std::string& place);
   void print_shared_walk(const Walk& walk, const Walk* more);
   void place_shared_element();
   void restore_shared(const Walk& walk);
@@ -141,6 +144,7 @@ class CudaEmitter {
   /// Elements of one access to a value's row in shared memory.
   int shared_access(int value) const;
   bool is_shared(int v) const;
+  bool is_ahead(int v) const;
   bool is_bulk(int v) const;
   /// Whether the walk that has it among its values reads a vector of it for itself.
   bool is_read(int v) const { return !(is_bulk(v) && shared_rows_) && !is_held(v); }
@@ -257,6 +261,7 @@ class CudaEmitter {
   int sharers_ = 1, cluster_ = 1;
   bool cluster_entered_ = false;  // the first exchange waits for all blocks to be there
   std::vector<int> awaited_;      // values whose copies have come
+  std::vector<int> ahead_;        // loads of which a thread has asked for its next vectors
 };
 
 }  // namespace sinter::codegen

@@ -84,6 +84,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
                             : fmt::format("{} * {}", block_number(schedule_), rows_));
   if (!shared_rows_ && pieces == 1) place_row();
   if (schedule_.skewed) declare_edges(staging);
+  if (schedule_.loads_ahead) load_first(staging);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {
     if (w->continues) continue;
     for (int v : w->row_values) declare_row_value(v);
@@ -259,7 +260,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
   std::vector<int> loads;
   for (const Walk* w : walks)
     for (int v : w->values) {
-      if (load_access(v) == 0 || !is_read(v) || is_read_late(v)) continue;
+      if (load_access(v) == 0 || !is_read(v) || is_read_late(v) || is_ahead(v)) continue;
       loads.push_back(v);
       if (is_shared(v) || std::ranges::find(w->kept, v) == w->kept.end())
         lines_.add(

@@ -4,6 +4,7 @@
 // itself.
 #include <algorithm>
 
+#include "codegen/access.h"
 #include "codegen/batch.h"
 #include "codegen/emit_cuda.h"
 #include "codegen/team.h"
@@ -116,6 +117,47 @@ void CudaEmitter::fetch_ahead() {
   lines_.close();
 }
 
+/// Asks for what the thread's first vectors need of what all rows share, before the row has come.
+void CudaEmitter::load_first(const Staging& staging) {
+  const auto is_read_once = [&](int v) {  // what several walks read would have to start anew for each
+    return std::ranges::count_if(staging.walks, [&](const Walk& w) {
+             return std::ranges::find(w.values, v) != w.values.end();
+           }) == 1;
+  };
+  Walk loads;
+  for (const Walk& w : staging.walks)
+    for (int v : w.values)
+      if (!w.continues && load_access(v) != 0 && !is_bulk(v) && is_same_for_rows(k_, v) && is_read_once(v))
+        loads.values.push_back(v);
+  for (int v : loads.values)
+    lines_.add(fmt::format("vec<{}, {}> x{}[{}];", stored_type_name(value(v).dtype), vector_, v, chunks_));
+  lines_.add("#pragma unroll");
+  lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
+  load_ahead_at(loads, fmt::format("({} * c + t) * {}", team_, vector_));
+  lines_.close();
+  ahead_ = loads.values;
+}
+
+/// The same of the vectors after those at f, in whose places they go.
+void CudaEmitter::load_next(const Walk& w) {
+  Walk loads;
+  std::ranges::copy_if(w.values, std::back_inserter(loads.values), [&](int v) { return is_ahead(v); });
+  if (!loads.values.empty()) load_ahead_at(loads, fmt::format("f + {}", team_ * chunks_ * vector_));
+}
+
+void CudaEmitter::load_ahead_at(const Walk& loads, const std::string& place) {
+  lines_.add(fmt::format("const int next = {};", place));
+  lines_.open(fmt::format("if ({}next < count) {{", schedule_.skewed ? "next >= skip && " : ""));
+  lines_.add("const int f = next;");
+  place_shared_element();
+  load_vectors(loads, "[c]");
+  lines_.close();
+}
+
+bool CudaEmitter::is_ahead(int v) const {
+  return std::ranges::find(ahead_, v) != ahead_.end();
+}
+
 void CudaEmitter::place_shared_element() {
   const bool starts = sharers_ > 1 || schedule_.skewed;
   if (starts) lines_.add("const index e = start + f;");
@@ -181,6 +223,7 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     open_chunk();
     visit(w, "[c]", each);
     lines_.close();
+    load_next(w);
     lines_.close();
     visit_edge(w, each, "begin == 0");
     if (more != nullptr) print_continued(*more);

@@ -15,20 +15,45 @@ constexpr int portable_cluster = 8;
 constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
 constexpr int crowded_bytes = 53 << 10;      // four
 
-/// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do.
-int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step) {
+/// How many blocks share a row of whose elements copies bring all: such that three or four of them, which is
+/// all that their threads have registers for, hold most of a multiprocessor's memory; 0 where that is too
+/// small. A cluster lies in one group of multiprocessors, and what no whole one has room in stays idle.
+int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, std::int64_t bytes,
+                          std::int64_t own_bytes, int most, bool clusters) {
+  constexpr std::int64_t fewest = 3, group_processors = 16;
+  int best = 0, least = most;
+  std::int64_t best_bytes = 0;
+  for (int blocks = 2; blocks <= std::min(most, 2 * least); ++blocks) {
+    const std::int64_t part = part_of_block(length, blocks) * bytes;
+    const std::int64_t at_once = std::min(fewest + 1, blocks_at_once(device, part + own_bytes));
+    if (at_once < fewest) continue;
+    least = std::min(least, blocks);
+    const std::int64_t room = group_processors * at_once, used = clusters ? room / blocks * blocks : room;
+    // An exchange of fewer is shorter; by messages it takes so long that others should run meanwhile.
+    const std::int64_t enough = clusters ? best_bytes + best_bytes / 32 : best_bytes - best_bytes / 64;
+    if (best != 0 && used * part < enough) continue;
+    best = blocks;
+    best_bytes = used * part;
+  }
+  return best;
+}
+
+/// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do
+/// than as many as would be best else, if that is known.
+int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step, int best,
+                  bool crowded) {
   constexpr std::int64_t most = warp_threads;  // as many as a warp has lanes for messages
   const auto fitting = [&](std::int64_t part_bytes) {
     std::int64_t pieces = std::max<std::int64_t>(2, (length * bytes + part_bytes - 1) / part_bytes);
     while (pieces <= most && part_of_block(length, static_cast<int>(pieces)) * bytes > part_bytes) ++pieces;
     return pieces;
   };
-  std::int64_t least = fitting(std::min<std::int64_t>(comfortable_bytes, room / 2));
+  std::int64_t least = fitting(std::min<std::int64_t>(crowded ? crowded_bytes : comfortable_bytes, room / 2));
   if (least > most) least = fitting(room);
   if (least > most) return 0;
   for (std::int64_t pieces = least; pieces <= std::min(most, least + least / 4); ++pieces)
     if (length % (pieces * step) == 0) return static_cast<int>(pieces);
-  return static_cast<int>(least);
+  return best != 0 ? best : static_cast<int>(least);
 }
 
 /// How many loads of a row's elements there are of what is not kept.
@@ -60,6 +85,10 @@ bool messages_do(const Kernel& k, const DeviceDescription& device, const std::ve
 
 }  // namespace
 
+std::int64_t blocks_at_once(const DeviceDescription& device, std::int64_t block_bytes) {
+  return (device.shared_bytes_per_block + bytes_of_system) / (block_bytes + bytes_of_system);
+}
+
 std::int64_t kept_bytes(const Kernel& k, const std::vector<Crossing>& crossings) {
   std::int64_t bytes = 0;
   for (const Crossing& c : crossings) bytes += size_of(k.values[static_cast<std::size_t>(c.value)].dtype);
@@ -82,15 +111,23 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   int cluster = 1;
   // One block to a multiprocessor is worth it only if it has more to do than what copies bring.
   const int others = other_loads(k, crossings);
+  const bool copied = is_copied(k, device, crossings, vectors), only_copied = copied && others == 0;
   const bool two_fit = part_bytes(1) <= room / 2 - bytes_of_system;
-  const bool one_does = is_copied(k, device, crossings, vectors) && (two_fit ? others < 2 : others == 0)
+  const bool one_does = copied && (two_fit ? others < 2 : others == 0)
                             ? two_fit
                             : length <= most_block_elements && part_bytes(1) <= room;
-  const bool shifted = vectors.spare > 0;
-  if (!one_does) {
+  // Loads of two accesses each take more threads to keep the memory busy.
+  const bool shifted = vectors.spare > 0, crowded = shifted && bytes >= 4;
+  const auto holding_most = [&](int most, bool clusters) {
+    const std::int64_t own = device.shared_bytes_per_block - room;
+    return only_copied ? blocks_that_hold_most(device, length, bytes, own, most, clusters) : 0;
+  };
+  const int holds_most = one_does ? 0 : holding_most(std::min(portable_cluster, device.cluster_blocks), true);
+  if (holds_most != 0) {
+    cluster = holds_most;
+  } else if (!one_does) {
     while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
       cluster += cluster < portable_cluster ? 1 : cluster;
-    // Loads of two accesses each take more threads to keep the memory busy.
     if (shifted)
       for (int more = cluster; more <= portable_cluster && more <= device.cluster_blocks; ++more)
         if (part_bytes(more) <= crowded_bytes) {
@@ -101,11 +138,13 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
   constexpr std::int64_t least_bytes = 384 << 10;
-  const int largest = messages_do(k, device, crossings, vectors) ? 4 : 8;
-  const bool comfortable = fits && (cluster == 1 || part_bytes(cluster) <= comfortable_bytes);
+  const int largest = !crowded && messages_do(k, device, crossings, vectors) ? 4 : 8;
+  const bool comfortable = fits && (cluster == 1 || holds_most != 0 ||
+                                    part_bytes(cluster) <= (crowded ? crowded_bytes : comfortable_bytes));
   if (length * bytes >= least_bytes && (cluster > largest || !comfortable)) {
     const int least =
-        pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vectors.elements);
+        pieces_of_row(length, bytes, room, std::int64_t{largest_registers_team} * vectors.elements,
+                      holding_most(warp_threads, false), crowded);
     const int pieces = least == 0 ? 0 : spread(least, warp_threads);
     const bool busy = !rows.is_constant() || 2 * pieces * rows.value() >= device.processors;
     if (pieces != 0 && (busy || fits)) return RowSharing{1, pieces};

@@ -11,6 +11,9 @@ namespace sinter::codegen {
 constexpr int largest_registers_team = 512;  // of threads that hold a row
 constexpr int bytes_of_system = 1 << 10;     // shared memory that every block takes beside what it asks for
 
+/// How many blocks that have so many bytes of shared memory each a multiprocessor has room for.
+std::int64_t blocks_at_once(const DeviceDescription& device, std::int64_t block_bytes);
+
 /// How a row is shared: by the blocks of a cluster, or by blocks that take its pieces as they start.
 struct RowSharing {
   int cluster = 1, pieces = 1;

@@ -101,6 +101,7 @@ std::string Schedule::str() const {
   if (rows_at_once > 1) text += fmt::format("; {} rows at once", rows_at_once);
   if (rows_ahead > 0) text += fmt::format("; {} rows ahead brought nearer", rows_ahead);
   if (outlasting) text += "; loads outlast stores in the cache";
+  if (loads_ahead) text += "; what all rows share a step ahead";
   if (batch > 1) text += fmt::format("; {} at most in one launch{}", batch, in_turn ? ", in turn" : "");
   return text;
 }

@@ -59,6 +59,7 @@ struct Schedule {
   int rows_at_once = 1;      // of a team that walks over rows: bulk copies bring so many, one is in work
   int least_blocks = 0;      // that a multiprocessor must have room for; 0: the compiler decides
   int rows_ahead = 0;        // bulk copies also bring this later row nearer; 0: they do not
+  bool loads_ahead = false;  // of shared rows: threads ask for what is the same for all rows a step ahead
   int batch = 1;             // instances of the kernel that one launch takes at most
   bool in_turn = false;      // they have as many blocks each, and take turns block by block
   bool wide_index = true;    // 64-bit index arithmetic

@@ -275,7 +275,10 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
       "copy; 33 rows ahead brought nearer; loads outlast stores in the cache");
   CHECK(rows("f32[65536, 32768]").find("i1: cluster 2, loop") != std::string::npos);
   CHECK(rows("bf16[M, 50264]").find("i1: loop, loop 1, warp 29") != std::string::npos);
-  CHECK(rows("f32[8192, 80000]").find("i1: cluster 5, loop") != std::string::npos);
+  // Three blocks or four to a multiprocessor, whichever hold more; of clusters of 5, three leave processors
+  // idle.
+  CHECK(rows("f32[8192, 80000]").find("i1: cluster 6, loop") != std::string::npos);
+  CHECK(rows("bf16[4096, 150008]").find("i1: cluster 4, loop") != std::string::npos);
   CHECK(
       rows("bf16[4096, 131072]") ==
       "shared rows: i0: grid; i1: cluster 4, loop, loop 1, warp 16, lane 32, vector 8; v0 in shared memory; "
@@ -290,7 +293,8 @@ TEST_CASE("a longer row that is walked again lies in the shared memory of a bloc
         "v0 by bulk copy; 12 rows ahead brought nearer");
   // Clusters of 8 are as good where threads load weights, or the row itself.
   CHECK(scaled_rows("f32[4096, 131072]", "f32[131072]").find("cluster 8") != std::string::npos);
-  CHECK(rows("f32[4096, 100001]").find("grid 6") != std::string::npos);
+  CHECK(rows("f32[4096, 100001]").find("grid 8") != std::string::npos);
+  CHECK(rows("f32[4096, 150001]").find("grid 8") != std::string::npos);
   CHECK(scaled_rows("f32[512, 262144]", "f32[262144]").find("grid 16") != std::string::npos);
   const std::string pieces = rows("f32[M, 262144]");
   CHECK(pieces ==
@@ -347,7 +351,7 @@ TEST_CASE("what a block keeps in shared memory, and the blocks of a cluster, sta
   CHECK(scaled.schedule.str().find("cluster 8, loop, loop 2, warp 16") != std::string::npos);
   // The last block has less; each part is a whole number of lines.
   const KernelSource odd = source_of(kernel_of("%x: f32[4096, 100001])", norm), h100);
-  CHECK(odd.shared_bytes == (100000 / 6 / 128 + 1) * 128 * 4);
+  CHECK(odd.shared_bytes == (100000 / 8 / 128 + 1) * 128 * 4);
 }
 
 TEST_CASE("where the order of folds is fixed, nothing but lengths decides who folds what") {
@@ -429,6 +433,23 @@ TEST_CASE("columns take so few warps that what their threads exchange fits share
   CHECK(shared_bytes("f32", 1) >= 4 << 10);
   for (int count : {4, 7, 14})
     for (const char* dtype : {"f32", "f64"}) CHECK(shared_bytes(dtype, count) <= 48 << 10);
+}
+
+TEST_CASE("what all rows share is asked for a step ahead where it is shifted and rows are shared") {
+  const auto ahead = [](const std::string& shape, const std::string& weights, const std::string& body) {
+    const std::string text = scheduled(h100, "%x: " + shape + ", " + weights + ")", body);
+    return text.find("a step ahead") != text.npos;
+  };
+  const char* const norm = "return mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w)";
+  const char* const affine = "return add(mul(mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true)), %w), %b)";
+  CHECK(ahead("f32[4096, 65537]", "%w: f32[65537]", norm));
+  CHECK(ahead("f32[1024, 200001]", "%w: f32[200001]", norm));
+  CHECK(ahead("f32[16384, 12289]", "%w: f32[12289], %b: f32[12289]", affine));
+  // Not where a block has a row and few loads to make, where nothing is shifted, and with elements of 16
+  // bits.
+  CHECK_FALSE(ahead("f32[16384, 12289]", "%w: f32[12289]", norm));
+  CHECK_FALSE(ahead("f32[4096, 65536]", "%w: f32[65536]", norm));
+  CHECK_FALSE(ahead("bf16[4096, 65537]", "%w: bf16[65537]", norm));
 }
 
 TEST_CASE("short columns are in tiles so narrow that no block joins what others leave") {
