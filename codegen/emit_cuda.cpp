@@ -265,7 +265,7 @@ void CudaEmitter::visit(const Walk& w, const std::string& at, const std::functio
     }
     const int a = value(v).operands[0];
     lines_.add(fmt::format("dividend{}.at[k] = v{};", v, a));
-    lines_.add(fmt::format("sure{0} = sure{0} && divides_exactly(v{1});", v, a));
+    lines_.add(fmt::format("sure{0} = sure{0} & divides_exactly(v{1});", v, a));
     lines_.add(fmt::format("const f32 v{} = exact_div(v{}, exact{});", v, a, value(v).operands[1]));
   }
   for (int v : w.kept)

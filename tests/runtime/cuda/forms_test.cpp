@@ -88,8 +88,8 @@ extern "C" __global__ void check(const Params p) {{
 )";
 
 /// Counts, for every f32 b, what is not as the machine's own rounded division and square root have it: the
-/// root and the reciprocal of b, quotients by b of operands of all sizes, and of such as give subnormal
-/// results. Leaves also the most units in the last place by which device_rsqrt is off.
+/// root and the reciprocal of b, quotients by b of operands of all sizes, of such as give subnormal results,
+/// and of both zeros. Leaves also the most units in the last place by which device_rsqrt is off.
 constexpr const char* rounded_check = R"(
 namespace sinter {
 struct Params { unsigned long long* found; };
@@ -103,10 +103,11 @@ extern "C" __global__ void check(const Params p) {
     wrong += !same((f32)wide_reciprocal(b), __frcp_rn(b));
     const exact_divisor by = exact_divisor_of(b);
     unsigned drawn = bits;
-    for (int k = 0; k < 6; ++k) {
+    for (int k = 0; k < 8; ++k) {
       drawn = (drawn ^ drawn >> 15) * 0x2c1b3c6du + 0x9e3779b9u;
       const unsigned small = (bits & 0x7f800000u) - 0x3f000000u + (drawn & 0x3ffffffu);
-      const f32 a = f32_of_bits(k < 3 ? drawn : k == 3 ? drawn & 0x807fffffu : small);
+      const unsigned of[] = {drawn, drawn, drawn, drawn & 0x807fffffu, small, small, 0u, 0x80000000u};
+      const f32 a = f32_of_bits(of[k]);
       wrong += !same(wide_div(a, by), __fdiv_rn(a, b));
       if (by.usable && divides_exactly(a)) wrong += !same(exact_div(a, by), __fdiv_rn(a, b));
     }
