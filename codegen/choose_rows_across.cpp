@@ -46,6 +46,15 @@ Team team_for_row(std::int64_t length, int& vector, int bytes) {
   }
 }
 
+/// The same without warps that have no vector, if several teams share a multiprocessor: others take their
+/// place.
+Team without_idle_warps(Team team, std::int64_t length, int vector) {
+  if (team.threads <= warp_threads || team.threads > large_team) return team;
+  const std::int64_t per_warp = std::int64_t{warp_threads} * vector * team.chunks;
+  team.threads = static_cast<int>((length + per_warp - 1) / per_warp) * warp_threads;
+  return team;
+}
+
 /// How many rows bulk copies can have on their way, and which loads they take over.
 void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device, int inner) {
   constexpr int barrier_bytes = 1 << 10;  // and exchanges
@@ -80,12 +89,13 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   s.vector = vector_elements(k, inner, device.vector_bytes);
   const int bytes = register_bytes(k) + carried_bytes(k);
   const std::int64_t length = k.row_length().value();
-  const Team team = team_for_row(length, s.vector, bytes);
+  Team team = team_for_row(length, s.vector, bytes);
+  const bool share = team.chunks * s.vector * bytes <= held_bytes;
+  if (share) team = without_idle_warps(team, length, s.vector);
   s.crossings = register_crossings(k, team, s.vector);
   const int rows = rows_of_block(team, shared_block);
   s.block_threads = rows * team.threads;
-  if (team.chunks * s.vector * bytes <= held_bytes)
-    s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);
+  if (share) s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);
   if (team.threads > warp_threads) copy_in_bulk(s, k, device, inner);
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (kept_axis >= 0) {

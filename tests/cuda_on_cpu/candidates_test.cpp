@@ -133,6 +133,9 @@ TEST_CASE("candidates for rows and across them are right") {
       "  return %d, sum(mul(%x, %y), axes=[0])";
   CHECK(check_candidates("rows across", "%x: bf16[400, 2048], %y: bf16[400, 2048]", body) >= 2);
   CHECK(check_candidates("rows across", "%x: f32[300, 100], %y: f32[300, 100]", body) >= 1);
+  // Of seven warps, and three.
+  CHECK(check_candidates("rows across", "%x: bf16[300, 1544], %y: bf16[300, 1544]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: f32[700, 300], %y: f32[700, 300]", body) >= 1);
 }
 
 TEST_CASE("where the order of folds is fixed there is nothing to choose") {
