@@ -21,11 +21,23 @@ std::string id(std::size_t group) {
   return fmt::format("k{}", group);
 }
 
+/// Of the j-th kernel of a group: "k3", and "k3.1" of what folds on where that has left off.
+std::string id(std::size_t group, std::size_t j) {
+  return j == 0 ? id(group) : fmt::format("k{}.{}", group, j);
+}
+
+/// That of the kernel that a launch begins with.
+std::string id(const Program::Impl& p, const Launch& launch) {
+  const auto group = static_cast<std::size_t>(launch[0].group);
+  const std::vector<int>& kernels = p.kernels_of[group];
+  return id(group, static_cast<std::size_t>(std::ranges::find(kernels, launch[0].kernel) - kernels.begin()));
+}
+
 /// "launched with 43 others, from k0", or nothing for what has launches of its own.
-std::string companions(const Launch& launch) {
+std::string companions(const Program::Impl& p, const Launch& launch) {
   if (launch.size() == 1) return "";
   return fmt::format("launched with {} other{}, from {}", launch.size() - 1, launch.size() > 2 ? "s" : "",
-                     id(static_cast<std::size_t>(launch[0].group)));
+                     id(p, launch));
 }
 
 /// `group` is that of a product.
@@ -90,7 +102,7 @@ std::vector<GroupSummary> Program::summaries() const {
         const codegen::Kernel& k = p.kernels[static_cast<std::size_t>(number)];
         if (kernels.name.empty()) kernels.name = k.name;
         std::string schedule = p.running_sources()[static_cast<std::size_t>(number)].schedule.str();
-        if (const std::string others = companions(p.launch_of(number)); !others.empty())
+        if (const std::string others = companions(p, p.launch_of(number)); !others.empty())
           schedule += "; " + others;
         if (!kernels.schedule.ends_with(schedule))
           kernels.schedule += (kernels.schedule.empty() ? "" : "; then ") + schedule;
@@ -145,8 +157,8 @@ std::string Program::as_json(const std::vector<KernelReport>& reports) const {
                          {"schedule", p.running_sources()[at].schedule.str()},
                          {"bytes_read", number(k.bytes(false))},
                          {"bytes_written", number(k.bytes(true))},
-                         {"id", id(i)},
-                         {"launch", id(static_cast<std::size_t>(p.launch_of(p.kernels_of[i][j])[0].group))}});
+                         {"id", id(i, j)},
+                         {"launch", id(p, p.launch_of(p.kernels_of[i][j]))}});
       if (!k.apart.empty()) kernels.back()["apart"] = k.apart;
       if (const std::optional<Choice> choice = p.choice_of(at))
         kernels.back()["tuned"] = {{"candidate", choice->candidate},
@@ -192,9 +204,9 @@ std::string Program::explain() const {
       std::string ops;
       for (Value v : ops_of_kernel(group, j)) ops += fmt::format(" {}", name(g.op(v)));
       text += fmt::format("{}  {}\n    ops     {}\n    schedule {}\n    reads    {} bytes, writes {} bytes\n",
-                          id(i), k.name, ops, p.running_sources()[at].schedule.str(), k.bytes(false).str(),
+                          id(i, j), k.name, ops, p.running_sources()[at].schedule.str(), k.bytes(false).str(),
                           k.bytes(true).str());
-      if (const std::string others = companions(p.launch_of(p.kernels_of[i][j])); !others.empty())
+      if (const std::string others = companions(p, p.launch_of(p.kernels_of[i][j])); !others.empty())
         text += fmt::format("    {}\n", others);
       if (const std::optional<Choice> choice = p.choice_of(at))
         text += fmt::format("    tuned    {}\n", choice->str());

@@ -51,7 +51,10 @@ install_packages
 echo "Building in $build with $jobs jobs"
 configure -DSINTER_BUILD_TESTS=ON -DSINTER_BUILD_SAMPLES=ON || give_up "The build could not be configured."
 bounded cmake --build "$build" -j "$jobs" >"$build/build.log" 2>&1 || {
-  grep -A 20 -m 3 'FAILED\|error:' "$build/build.log" || tail -n 30 "$build/build.log"
+  code=$?
+  [[ $code -eq 124 || $code -eq 137 ]] &&
+    give_up "The time was over before all was built (SINTER_TEST_MINUTES is for building and testing); go on by running this again."
+  grep -A 20 -m 3 'FAILED: \|error: ' "$build/build.log" || tail -n 30 "$build/build.log"
   give_up "The build failed or ran out of time; the whole log is $build/build.log"
 }
 

@@ -139,7 +139,7 @@ std::string expected(const Row& row) {
     case SettingType::Flag:
       return "0 or 1";
     case SettingType::Count:
-      return "a whole number";
+      return "a whole number from 0 on";
     case SettingType::Bytes:
       return "a number of bytes such as 4096, 512M or 2G";
     case SettingType::Choice:

@@ -71,7 +71,10 @@ def judged(entry, asked, copy):
     def add(wanted, reached, unit, shown=digits, at_most=False):
         met = None if reached is None else reached <= wanted if at_most else reached >= wanted
         text = f"{'<=' if at_most else '>='} {shown(wanted)}{unit}"
-        rows.append((text, "not measured" if reached is None else f"{shown(reached)}{unit}", met))
+        got = "not measured" if reached is None else shown(reached)
+        if met is False and got == shown(wanted):  # what rounding hides
+            got = f"{reached:.4g}"
+        rows.append((text, got if reached is None else got + unit, met))
 
     def times(other):
         return other / ms if other and ms else None

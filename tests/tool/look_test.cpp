@@ -110,6 +110,23 @@ TEST_CASE("what needs one pass over memory is one kernel on either target") {
     }
 }
 
+TEST_CASE(
+    "kernels have names of their own, and as many launches as the program, where one folds what another "
+    "left") {
+  for (const char* what : {"layernorm_backward", "adamw_many", "embedding_backward"}) {
+    const auto facts = tool_json({"explain", what, "--target", "cuda", "--arch", "sm_90a", "--json"});
+    INFO(facts.dump(1));
+    std::set<std::string> ids, launches;
+    for (const auto& kernel : facts["kernels"]) {
+      ids.insert(kernel["id"].get<std::string>());
+      launches.insert(kernel["launch"].get<std::string>());
+    }
+    CHECK(ids.size() == facts["kernels"].size());
+    CHECK(std::ranges::includes(ids, launches));
+    CHECK(launches.size() == facts["launches"]);
+  }
+}
+
 TEST_CASE("explain says why a fold is not made along with the one whose result it needs") {
   const TemporaryDirectory directory;
   const std::string file =

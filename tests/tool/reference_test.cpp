@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/catch.h"
 #include "tests/support/places.h"
@@ -30,6 +31,30 @@ TEST_CASE("docs/ops.md is the op table of this build") {
 TEST_CASE("docs/settings.md is the table of settings of this build") {
   INFO("sinter env --markdown >docs/settings.md");
   CHECK(document("settings.md") == tool_output({"env", "--markdown"}));
+}
+
+TEST_CASE("docs/tool.md shows how every operation that is not elementwise is written") {
+  const std::string text = document("tool.md");
+  const std::size_t begin = text.find("    graph @attributes("), end = text.find("    }\n", begin);
+  REQUIRE(end != text.npos);
+  const std::string graph = text.substr(begin, end + 6 - begin);
+  const TemporaryDirectory directory;
+  const std::string file = directory.write("attributes.graph", graph);
+  CHECK(run_tool({"explain", file, "--target", "cpu"}).exit_code == 0);
+  std::istringstream ops(tool_output({"ops"}));
+  int shown = 0;
+  std::string family;
+  for (std::string line, op; std::getline(ops, line);) {
+    if (!line.starts_with(" ")) family = line;
+    const bool has_attributes = family == "Movement" || family == "Gathers" || family == "Scatters";
+    if (!has_attributes || !line.starts_with(" ") || !(std::istringstream(line) >> op)) continue;
+    INFO(op);
+    CHECK(graph.find("= " + op + "(") != graph.npos);
+    ++shown;
+  }
+  CHECK(shown >= 11);
+  for (const char* op : {"sum", "argmax", "cast", "iota", "random_bits", "matmul"})
+    CHECK(graph.find(std::string("= ") + op + "(") != graph.npos);
 }
 
 TEST_CASE("ops lists every operation with its meaning") {
