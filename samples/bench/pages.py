@@ -185,9 +185,10 @@ def ablation_page(run, command, picture_file):
         ms, launches = facts["ms"], [facts["eager_launches"], part.get("fused_launches", "?"), facts["fused_launches"]]
         rows.append([entry["title"], f"{digits(facts['eager_ms'])} ({facts['eager_ms'] / ms:.2f})", cell(entry, ELEMENTWISE),
                      digits(ms), ", ".join(map(str, launches))])
-    text = ["What fusion brings, by sinter alone. *eager* runs one kernel per operation. *elementwise* fuses elementwise",
-            "operations with each other, and every reduction, gather and the like is a kernel of its own, as MLX's and",
-            "ArrayFire's compilers do it (`SINTER_FUSION=elementwise`). *full* is what sinter does.", "",
+    text = ["What fusion brings, by sinter alone. *eager* runs one kernel per operation, in `strict`, where a fold has one",
+            "order and few of them do not keep all processors busy. *elementwise* fuses elementwise operations with each",
+            "other, and every reduction, gather and the like is a kernel of its own, as MLX's and ArrayFire's compilers do",
+            "it (`SINTER_FUSION=elementwise`). *full* is what sinter does.", "",
             f"![% of copy by fusion]({picture_file})", ""]
     header = ["workload", "eager ms", "elementwise ms", "full ms", "launches of the three"]
     return page("What fusion brings", run, command, text + markdown_table(header, rows))
