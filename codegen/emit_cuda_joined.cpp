@@ -91,12 +91,12 @@ void CudaEmitter::declare_rescaling(int leader) {
     if (rescaling_of(f) != f) continue;
     const std::string sum_type = type_name(folded(f));
     const Rescaling& r = value(f).join.rescaling[0];
-    const bool device = folded(f) == DType::f32 && r.form != passes::MathForm::portable &&
-                        ir::elementwise_info(r.op).is(ir::device_form);
+    // As the terms are: of what is narrow, no more is asked of the factors of its sums.
+    const bool formed = folded(f) == DType::f32 && r.form != passes::MathForm::portable;
     lines_.open(fmt::format("const auto rescaling{} = [&]({} from, {} to) {{", f, type, type));
     lines_.add(fmt::format("const {} exponent = from == to ? 0 : {};", sum_type, rescaling_exponent(f)));
     lines_.add(fmt::format("return rescaling<{}>{{exponent, {}}};", sum_type,
-                           device ? fmt::format("device_{}(exponent)", name(r.op))
+                           formed ? fmt::format("{}{}(exponent)", prefix(r.form), name(r.op))
                                   : BodyPrinter::apply(r.op, folded(f), {"exponent"})));
     lines_.close("};");
   }
