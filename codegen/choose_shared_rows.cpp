@@ -20,17 +20,31 @@ namespace {
 
 constexpr int most_register_elements = 32;
 
+/// Bytes of what a fold has found so far, at most: beside its result a place, or a sum and a count.
+int state_bytes(const Kernel& k, const KernelValue& fold) {
+  const int size = size_of(k.values[static_cast<std::size_t>(fold.operands[0])].dtype);
+  const bool more = fold.finds_place() || fold.join.deviations;
+  return more ? 2 * size + static_cast<int>(sizeof(std::int64_t)) : size;
+}
+
 /// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
 std::int64_t exchanged_bytes(const Kernel& k) {
-  constexpr int places = largest_registers_team / warp_threads + warp_threads;  // of warps, and of blocks
+  constexpr int places = 2 * warp_threads;  // of as many warps, and of as many blocks, as there can be
   std::int64_t bytes = 128;
-  for (const KernelValue& v : k.values) {
-    if (v.kind != KernelValue::Kind::reduce) continue;
-    const int size = size_of(k.values[static_cast<std::size_t>(v.operands[0])].dtype);
-    const bool more = v.finds_place() || v.join.deviations;  // beside places, or with a sum and a count
-    bytes += std::int64_t{places} * (more ? 2 * size + static_cast<int>(sizeof(std::int64_t)) : size);
-  }
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::reduce) bytes += std::int64_t{places} * state_bytes(k, v);
   return bytes;
+}
+
+/// Registers of a thread for what it folds; those of a few folds are among the ones that any kernel needs.
+constexpr int few_states = 8;
+int state_registers(const Kernel& k) {
+  constexpr int register_size = 4;
+  int registers = 0;
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::reduce)
+      registers += (state_bytes(k, v) + register_size - 1) / register_size;
+  return registers;
 }
 
 /// Of what the threads load themselves, which no bulk copy brings or which is the same for every row: how
@@ -61,6 +75,7 @@ Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vec
 }
 
 constexpr int narrow_vector = 8;  // elements of 16 bits
+constexpr int few_blocks = 3;     // of a multiprocessor
 constexpr int most_threads = 2048,
               few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
 
@@ -106,7 +121,6 @@ Company company_for(std::int64_t row_bytes, std::int64_t vectors, std::int64_t m
                     const Direct& direct, bool skewed) {
   const std::int64_t enough_bytes = skewed && !direct.shifted ? 160 << 10 : 128 << 10;
   constexpr std::int64_t least_threads = 128;
-  constexpr std::int64_t few_blocks = 3;
   const std::int64_t wanted = (enough_bytes + row_bytes - 1) / row_bytes;
   const bool roomy = direct.shifted || direct.crowd() || (direct.tensors > 1 && wanted <= few_blocks);
   const std::int64_t processor_threads = roomy ? few_threads : most_threads;
@@ -191,10 +205,10 @@ class SharedRows {
     direct_.in_order = loads_outlast_stores(k_, s_, device_);
     set_threads();
     // Shifted loads of whole registers come late: those of the next vector are asked for before the row has
-    // come, and while the one before is computed. Where blocks are alone with one such tensor, more rows do
-    // as well.
+    // come, and while the one before is computed. Where a block has a row and one such tensor, several
+    // vectors at once do as well, and where few blocks fit they do better.
     s_.loads_ahead = direct_.shifted && direct_.tensors == beside_ && s_.vector < narrow_vector &&
-                     (sharing_.blocks() > 1 || direct_.tensors > 1);
+                     (sharing_.blocks() > 1 ? s_.least_blocks > few_blocks : direct_.tensors > 1);
     const int chunks = s_.loads_ahead ? 1 : chunks_for(s_, direct_, sharing_, device_);
     for (const KernelAxis& a : k_.axes) s_.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
     std::vector<Factor>& along = s_.axes[static_cast<std::size_t>(inner_)];
@@ -217,8 +231,8 @@ class SharedRows {
     s_.block_threads = at_once == 1 ? device_.block_threads
                        : blocks == 1 && direct_.shifted
                            ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
-                       : blocks > 1 && at_once > 3 && (direct_.tensors == 0 || !s_.joined.empty())
-                           ? few_threads / 4
+                       : blocks > 1 && at_once > few_blocks && (direct_.tensors == 0 || !s_.joined.empty())
+                           ? few_threads / (few_blocks + 1)
                            : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
     const bool copied = blocks == 1 && s_.bulk_loads.size() == s_.crossings.size() &&
                         (direct_.tensors < 2 || (!direct_.shifted && direct_.tensors == beside_));
@@ -232,11 +246,11 @@ class SharedRows {
       if (k_.rows().is_constant() && k_.rows().value() > ahead) s_.rows_ahead = static_cast<int>(ahead);
     }
     // Blocks that share a row wait for each other: registers must not keep others out meanwhile.
-    const int enough_registers = direct_.shifted ? 32 : 40;  // of a thread
-    const std::int64_t held = std::min<std::int64_t>(at_once, most_threads / s_.block_threads);
-    if (blocks > 1 && held > 1 &&
-        device_.registers_per_processor / (held * s_.block_threads) >= enough_registers)
-      s_.least_blocks = static_cast<int>(held);
+    const int thread_registers = (direct_.shifted ? 32 : 40) + std::max(0, state_registers(k_) - few_states);
+    const std::int64_t held = std::min({at_once, std::int64_t{most_threads} / s_.block_threads,
+                                        std::int64_t{device_.registers_per_processor} /
+                                            (std::int64_t{thread_registers} * s_.block_threads)});
+    if (blocks > 1 && held > 1) s_.least_blocks = static_cast<int>(held);
   }
 
   const Kernel& k_;

@@ -49,6 +49,7 @@ int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, st
     return pieces;
   };
   std::int64_t least = fitting(std::min<std::int64_t>(crowded ? crowded_bytes : comfortable_bytes, room / 2));
+  if (least > most) least = fitting(std::min<std::int64_t>(comfortable_bytes, room / 2));
   if (least > most) least = fitting(room);
   if (least > most) return 0;
   for (std::int64_t pieces = least; pieces <= std::min(most, least + least / 4); ++pieces)

@@ -445,6 +445,9 @@ TEST_CASE("what all rows share is asked for a step ahead where it is shifted and
   CHECK(ahead("f32[4096, 65537]", "%w: f32[65537]", norm));
   CHECK(ahead("f32[1024, 200001]", "%w: f32[200001]", norm));
   CHECK(ahead("f32[16384, 12289]", "%w: f32[12289], %b: f32[12289]", affine));
+  // Of parts so large that only three blocks fit, which are better than one of a piece as large as can be.
+  CHECK_FALSE(ahead("f32[512, 500001]", "%w: f32[500001]", norm));
+  CHECK(scheduled(h100, "%x: f32[512, 500001], %w: f32[500001])", norm).find("grid 28") != std::string::npos);
   // Not where a block has a row and few loads to make, where nothing is shifted, and with elements of 16
   // bits.
   CHECK_FALSE(ahead("f32[16384, 12289]", "%w: f32[12289]", norm));

@@ -211,6 +211,28 @@ TEST_CASE("many vectors that are the same for all rows spill nothing") {
   check_spills(all);
 }
 
+TEST_CASE("rows that blocks share and fold in many ways spill nothing, however many blocks would fit") {
+  need_nvrtc();
+  std::vector<Formula> formulas;
+  for (const char* dtype : {"f64", "f32"}) {
+    std::string body =
+        "  %d = sub(%x, mul(sum(%x, axes=[1], keepdims=true), 0.00006103515625))\n"
+        "  %l = mul(%d, rsqrt(add(sum(mul(%d, %d), axes=[1], keepdims=true), 0.01)))\n"
+        "  %e = exp(sub(%x, max(%x, axes=[1], keepdims=true)))\n"
+        "  %q = div(%e, sum(%e, axes=[1], keepdims=true))\n";
+    std::string results = "%l, %q";
+    constexpr const char* folds[] = {"sum", "max", "min", "argmax"};
+    for (int i = 0; i < 12; ++i) {
+      body += fmt::format("  %s{0} = {1}(maximum(%x, {0}.5), axes=[1])\n", i, folds[i % 4]);
+      results += fmt::format(", %s{}", i);
+    }
+    for (const char* shape : {"[512, 16384]", "[512, 150000]"})
+      formulas.push_back(
+          {graph(fmt::format("%x: {}{}", dtype, shape), body + "  return " + results + "\n"), "sm_90a"});
+  }
+  check_spills(formulas);
+}
+
 TEST_CASE("formulas drawn at random spill nothing") {
   need_nvrtc();
   constexpr const char* architectures[] = {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"};

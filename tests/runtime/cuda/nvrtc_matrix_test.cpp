@@ -219,6 +219,22 @@ TEST_CASE("long rows, of blocks and of clusters, spill nothing") {
   }
 }
 
+TEST_CASE("pieces of rows and what blocks declare beside them fit shared memory to the last byte") {
+  need_nvrtc();
+  const std::pair<const char*, std::vector<const char*>> lengths[] = {
+      {"sm_75", {"168880", "176912", "209088"}},
+      {"sm_80", {"414272", "579984"}},
+      {"sm_86", {"250432", "325568"}},
+      {"sm_90a", {"809360", "813568"}},
+      {"sm_120", {"313040"}}};
+  for (const auto& [arch, columns] : lengths) {
+    Kernels all;
+    for (const char* cols : columns)
+      all.add(*suite::find_workload("softmax"), {{"dtype", "f64"}, {"rows", "256"}, {"cols", cols}}, arch);
+    fitting_reports(all);
+  }
+}
+
 TEST_CASE("rows and across them: what threads carry along spills nothing") {
   need_nvrtc();
   for (const char* arch : {"sm_75", "sm_90a", "sm_120"}) {
