@@ -13,16 +13,15 @@
 //   - Parameters are tensors, vectors of tensors, and numbers. A parameter of number type is part of the
 //     signature, by its value. A number given for a Tensor parameter is handed in at run time, as a scalar of
 //     f32, int64 or bool.
-//   - Results are a tensor, a vector of tensors, or a tuple, pair or array of them.
+//   - Results are a tensor, or a vector, tuple, pair or array of tensors.
 //   - Tensors the callable closes over are bound when it is captured; a Var is read at every call; rand draws
 //     anew.
 //   - The value of a tensor cannot be asked for during capture: bool(x), item(), data() throw
 //     UnsupportedError.
-//   - A compiled function called while another is captured becomes part of that one, up to 256 deep, else it
-//   is an
-//     UnsupportedError.
+//   - A compiled function called while another is captured becomes part of that one, up to 256 deep; a deeper
+//     call throws UnsupportedError.
 //   - It may be called from many threads: one of them compiles, the others wait, and an exception reaches
-//     all.
+//   all.
 //
 // SINTER_LOG=recompiles,guards says why a new program was made; SINTER_CHECK=1 captures again at every call
 // and throws ValueError if the function did something else, or if an index was out of range.

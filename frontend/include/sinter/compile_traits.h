@@ -134,10 +134,16 @@ P unpack(const Argument& argument) {
   }
 }
 
+template <class R, std::size_t... I>
+constexpr bool holds_tensors(std::index_sequence<I...>) {
+  return (std::is_same_v<std::tuple_element_t<I, R>, Tensor> && ...);
+}
+
 template <class R>
 concept TupleOfTensors = requires {
   std::tuple_size<R>::value;
-};
+}
+&&holds_tensors<R>(std::make_index_sequence<std::tuple_size<R>::value>{});
 
 /// What a callable returned, as a list.
 template <class R>
@@ -147,10 +153,11 @@ std::vector<Tensor> flatten(R&& result) {
     return {std::forward<R>(result)};
   } else if constexpr (std::is_same_v<T, std::vector<Tensor>>) {
     return std::forward<R>(result);
+  } else if constexpr (TupleOfTensors<T>) {
+    return std::apply([](const auto&... each) { return std::vector<Tensor>{each...}; }, result);
   } else {
     static_assert(TupleOfTensors<T>,
                   "a compiled function returns a Tensor, or a vector, tuple, pair or array of them");
-    return std::apply([](const auto&... each) { return std::vector<Tensor>{Tensor(each)...}; }, result);
   }
 }
 
@@ -161,7 +168,7 @@ R unflatten(std::vector<Tensor> results) {
     return std::move(results.front());
   } else if constexpr (std::is_same_v<R, std::vector<Tensor>>) {
     return results;
-  } else {
+  } else if constexpr (TupleOfTensors<R>) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return R{std::move(results[I])...};
     }

@@ -16,9 +16,8 @@ namespace sinter {
 DLManagedTensor* to_dlpack(const Tensor& x);
 
 /// A tensor over the memory of `managed`, whose deleter is called once no tensor uses it. On a GPU the memory
-/// must be ready for the stream of the moment. Throws ValueError
-/// for null, DTypeError for a type that sinter does not have, DeviceError for memory that this build cannot
-/// reach; `managed` stays the caller's then.
+/// must be ready for the stream of the moment. Throws ValueError for null, DTypeError for a type that sinter
+/// does not have, DeviceError for memory that this build cannot reach; `managed` stays the caller's then.
 Tensor from_dlpack(DLManagedTensor* managed, std::source_location where = std::source_location::current());
 
 }  // namespace sinter
