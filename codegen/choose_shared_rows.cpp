@@ -352,8 +352,8 @@ class Varied : public RowVariants {
   }
 
   void shared_by(Level level, int blocks) {
-    constexpr std::int64_t least_part = 2048;       // elements: no block is left without any
-    constexpr std::int64_t other_shared = 8 << 10;  // what exchanges and the system take, at most
+    constexpr std::int64_t least_part = 2048;  // elements: no block is left without any
+    const std::int64_t other_shared = std::max<std::int64_t>(8 << 10, bytes_of_system + exchanged_bytes(k_));
     const std::int64_t length = places_in_lines(vectors_);
     const std::int64_t bytes = kept_bytes(k_, chosen_.crossings);
     const bool cluster = level == Level::cluster;

@@ -2,6 +2,8 @@
 // and however much is computed from them. No GPU is needed.
 #include <fmt/format.h>
 
+#include "codegen/candidates.h"
+#include "codegen/device.h"
 #include "ir/parse.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/kernel_report.h"
@@ -231,6 +233,38 @@ TEST_CASE("rows that blocks share and fold in many ways spill nothing, however m
           {graph(fmt::format("%x: {}{}", dtype, shape), body + "  return " + results + "\n"), "sm_90a"});
   }
   check_spills(formulas);
+}
+
+TEST_CASE("what autotuning tries for rows with many places to find fits shared memory") {
+  need_nvrtc();
+  std::string body, results;
+  for (int i = 0; i < 6; ++i) {
+    body += fmt::format("  %a{0} = argmax(mul(%x, {0}.5), axes=[1], keepdims=true)\n", i);
+    results += fmt::format("%a{}, ", i);
+  }
+  body += "  %m = max(%x, axes=[1], keepdims=true)\n";
+  runtime::ProgramOptions options;
+  options.target = codegen::Target::cuda("sm_90a");
+  const auto program = runtime::Program::build(
+      ir::parse(graph("%x: f64[512, 110000]", body + "  return " + results + "sub(%x, %m)\n")), options);
+  const codegen::DeviceDescription& device = codegen::describe(options.target);
+  std::vector<codegen::Kernel> kernels;
+  std::vector<codegen::KernelSource> sources;
+  for (std::size_t i = 0; i < program->impl().kernels.size(); ++i) {
+    const codegen::Kernel& kernel = program->impl().kernels[i];
+    for (const codegen::Schedule& s :
+         codegen::candidates(kernel, program->impl().sources[i].schedule, device)) {
+      kernels.push_back(kernel);
+      sources.push_back(codegen::emit(kernel, s, options.target));
+    }
+  }
+  CHECK(sources.size() > 1);
+  const std::vector<runtime::KernelReport> reports = runtime::report_kernels(kernels, sources);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    INFO(sources[i].schedule.str());
+    REQUIRE(reports[i].resources);
+    CHECK(reports[i].resources->shared_bytes <= device.shared_bytes_per_block);
+  }
 }
 
 TEST_CASE("formulas drawn at random spill nothing") {
