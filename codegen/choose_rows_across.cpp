@@ -50,8 +50,8 @@ Team team_for_row(std::int64_t length, int& vector, int bytes) {
 /// place.
 Team without_idle_warps(Team team, std::int64_t length, int vector) {
   if (team.threads <= warp_threads || team.threads > large_team) return team;
-  const std::int64_t per_warp = std::int64_t{warp_threads} * vector * team.chunks;
-  team.threads = static_cast<int>((length + per_warp - 1) / per_warp) * warp_threads;
+  const std::int64_t of_thread = std::int64_t{vector} * team.chunks;
+  team.threads = static_cast<int>(whole_warps((length + of_thread - 1) / of_thread));
   return team;
 }
 

@@ -74,10 +74,9 @@ Direct loaded_directly(const Kernel& k, const Schedule& s, const RowVectors& vec
   return direct;
 }
 
-constexpr int narrow_vector = 8;  // elements of 16 bits
-constexpr int few_blocks = 3;     // of a multiprocessor
-constexpr int most_threads = 2048,
-              few_threads = 1536;  // of a multiprocessor: with more, they have 32 registers each
+constexpr int narrow_vector = 8;    // elements of 16 bits
+constexpr int most_threads = 2048;  // of a multiprocessor
+constexpr int few_threads = 1536;   // with more, they have 32 registers each
 
 /// Vectors that a thread takes at once: several, where it loads some itself, or blocks that share a row
 /// rescale sums after them. Of wide elements fewer registers are left.
@@ -228,9 +227,8 @@ class SharedRows {
     const int vectors_of_thread = direct_.shifted ? 2 + 2 * direct_.tensors : 4;
     const auto wanted = std::clamp<std::int64_t>(part_ / (std::int64_t{vectors_of_thread} * s_.vector),
                                                  std::int64_t{4} * warp_threads, largest_registers_team);
-    s_.block_threads = at_once == 1 ? device_.block_threads
-                       : blocks == 1 && direct_.shifted
-                           ? static_cast<int>((wanted + warp_threads - 1) / warp_threads * warp_threads)
+    s_.block_threads = at_once == 1                     ? device_.block_threads
+                       : blocks == 1 && direct_.shifted ? static_cast<int>(whole_warps(wanted))
                        : blocks > 1 && at_once > few_blocks && (direct_.tensors == 0 || !s_.joined.empty())
                            ? few_threads / (few_blocks + 1)
                            : static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));

@@ -20,13 +20,14 @@ constexpr int crowded_bytes = 53 << 10;      // four
 /// small. A cluster lies in one group of multiprocessors, and what no whole one has room in stays idle.
 int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, std::int64_t bytes,
                           std::int64_t own_bytes, int most, bool clusters) {
-  constexpr std::int64_t fewest = 3, group_processors = 16;
+  constexpr std::int64_t group_processors = 16;
   int best = 0, least = most;
   std::int64_t best_bytes = 0;
   for (int blocks = 2; blocks <= std::min(most, 2 * least); ++blocks) {
     const std::int64_t part = part_of_block(length, blocks) * bytes;
-    const std::int64_t at_once = std::min(fewest + 1, blocks_at_once(device, part + own_bytes));
-    if (at_once < fewest) continue;
+    const std::int64_t at_once =
+        std::min<std::int64_t>(few_blocks + 1, blocks_at_once(device, part + own_bytes));
+    if (at_once < few_blocks) continue;
     least = std::min(least, blocks);
     const std::int64_t room = group_processors * at_once, used = clusters ? room / blocks * blocks : room;
     // An exchange of fewer is shorter; by messages it takes so long that others should run meanwhile.

@@ -9,6 +9,7 @@
 namespace sinter::codegen {
 
 constexpr int largest_registers_team = 512;  // of threads that hold a row
+constexpr int few_blocks = 3;                // that share rows, of a multiprocessor; one more is many
 constexpr int bytes_of_system = 1 << 10;     // shared memory that every block takes beside what it asks for
 
 /// How many blocks that have so many bytes of shared memory each a multiprocessor has room for.

@@ -79,10 +79,6 @@ Kept choose_kept(const Kernel& k, int most_bytes, const std::vector<int>& joined
   return best;
 }
 
-std::int64_t whole_warps(std::int64_t threads) {
-  return (threads + warp_threads - 1) / warp_threads * warp_threads;
-}
-
 /// Not more threads than those, nor much fewer, such that the fewest places for vectors are left empty.
 int fewest_idle(std::int64_t vectors, int threads, const std::function<bool(int)>& fits) {
   const auto places = [&](int n) { return (vectors + n - 1) / n * n; };
@@ -99,6 +95,10 @@ Team whole_team(std::int64_t vectors, std::int64_t threads) {
 }
 
 }  // namespace
+
+std::int64_t whole_warps(std::int64_t threads) {
+  return (threads + warp_threads - 1) / warp_threads * warp_threads;
+}
 
 int most_register_bytes(int threads) {
   return threads > 512 ? 128 : 256;

@@ -29,6 +29,9 @@ int tensors_of_walk(const Kernel& kernel);
 /// Rows that a block of so many threads has: several where teams are lanes of a warp, else one.
 int rows_of_block(const Team& team, int threads = 128);
 
+/// So many threads, and those that fill the last warp.
+std::int64_t whole_warps(std::int64_t threads);
+
 /// Divides a row's axis, or what is left of it, among the threads of a team: each takes `chunks` vectors at
 /// once, side by side with the others'.
 void take_in_vectors(std::vector<Factor>& along, int chunks, int threads, int vector);

@@ -20,8 +20,7 @@
 //     UnsupportedError.
 //   - A compiled function called while another is captured becomes part of that one, up to 256 deep; a deeper
 //     call throws UnsupportedError.
-//   - It may be called from many threads: one of them compiles, the others wait, and an exception reaches
-//   all.
+//   - It may be called from many threads: one of them compiles, the others wait, and all get its exceptions.
 //
 // SINTER_LOG=recompiles,guards says why a new program was made; SINTER_CHECK=1 captures again at every call
 // and throws ValueError if the function did something else, or if an index was out of range.

@@ -140,10 +140,7 @@ constexpr bool holds_tensors(std::index_sequence<I...>) {
 }
 
 template <class R>
-concept TupleOfTensors = requires {
-  std::tuple_size<R>::value;
-}
-&&holds_tensors<R>(std::make_index_sequence<std::tuple_size<R>::value>{});
+concept TupleOfTensors = holds_tensors<R>(std::make_index_sequence<std::tuple_size<R>::value>{});
 
 /// What a callable returned, as a list.
 template <class R>

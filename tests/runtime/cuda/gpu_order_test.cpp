@@ -2,27 +2,16 @@
 // on the stream between them.
 #include <cuda_runtime_api.h>
 
-#include <vector>
-
 #include "runtime/stream_scope.h"
 #include "sinter/sinter.h"
 #include "tests/frontend/tensors.h"
 #include "tests/support/gpu.h"
+#include "tests/support/user_stream.h"
 
 using namespace sinter;
 using namespace sinter::testing;
 
 namespace {
-
-class Stream {
- public:
-  explicit Stream(unsigned flags) { REQUIRE(cudaStreamCreateWithFlags(&stream_, flags) == cudaSuccess); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 /// Device memory of n int32, as a tensor that reads it where it lies.
 struct Memory {
@@ -76,7 +65,7 @@ TEST_CASE("what others put between two kernels is waited for") {
   constexpr std::int64_t n = 1 << 26;  // so much that filling it takes longer than a launch
   const Memory memory(n);
   for (const unsigned flags : {cudaStreamNonBlocking, cudaStreamDefault}) {
-    const Stream own(flags), other(cudaStreamNonBlocking);
+    const UserStream own(flags), other(cudaStreamNonBlocking);
     cudaEvent_t filled = nullptr;
     REQUIRE(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming) == cudaSuccess);
     const StreamScope scope(own.get(), gpu);
@@ -101,7 +90,7 @@ TEST_CASE("on CUDA's default stream kernels wait for what blocking streams do") 
   const Device gpu("cuda");
   constexpr std::int64_t n = 1 << 26;
   const Memory memory(n);
-  const Stream other(cudaStreamDefault);
+  const UserStream other(cudaStreamDefault);
   for (int byte = 1; byte < 20; ++byte) {
     const Tensor before = ones({1 << 10}).to(gpu) + 1.0;
     REQUIRE(cudaMemsetAsync(memory.data, byte, n * 4, other.get()) == cudaSuccess);
@@ -114,7 +103,7 @@ TEST_CASE("programs of several kernels are right in a captured graph that runs a
   need_gpu();
   const Device gpu("cuda");
   constexpr std::int64_t n = 1 << 16;
-  const Stream stream(cudaStreamNonBlocking);
+  const UserStream stream(cudaStreamNonBlocking);
   const StreamScope scope(stream.get(), gpu);
   const Memory memory(n);
   REQUIRE(cudaMemsetAsync(memory.data, 0, n * 4, stream.get()) == cudaSuccess);

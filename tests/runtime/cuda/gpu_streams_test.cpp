@@ -11,22 +11,13 @@
 #include "sinter/sinter.h"
 #include "tests/frontend/tensors.h"
 #include "tests/support/gpu.h"
+#include "tests/support/user_stream.h"
 
 using namespace sinter;
 using namespace sinter::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-class UserStream {
- public:
-  UserStream() { REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess); }
-  ~UserStream() { cudaStreamDestroy(stream_); }
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 /// Work for a while: a chain of kernels over a large tensor.
 Tensor busy(Tensor x) {
