@@ -9,9 +9,12 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <system_error>
 
+#include "codegen/prelude.h"
 #include "ir/base/check.h"
 #include "ir/base/settings.h"
 #include "runtime/compile_error.h"
@@ -98,6 +101,66 @@ void load_builtins(const std::string& path, int major, int minor) {
   dlopen(fmt::format("{}libnvrtc-builtins.so.{}.{}", directory, major, minor).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
+/// A compilation takes and frees some ten megabytes, and getting them anew from the system, page by page, is
+/// a tenth of its time. glibc holds on to freed memory, and takes larger blocks from what it holds, once a
+/// program has shown by freeing a block of this size that it has use for such.
+void hold_freed_memory() {
+  constexpr std::size_t bytes = std::size_t{30} << 20;
+  void* volatile block = std::malloc(bytes);  // volatile: or both calls are left out
+  std::free(block);
+}
+
+/// Runs it in a new thread, which glibc gives the heap of one that has ended, with the memory of earlier
+/// compilations; here, if no thread is to be had.
+template <class F>
+auto in_new_thread(const F& f) {
+  std::future<std::invoke_result_t<F>> result;
+  try {
+    result = std::async(std::launch::async, std::cref(f));
+  } catch (const std::system_error&) {
+    return f();
+  }
+  return result.get();
+}
+
+/// A kernel that uses what row kernels use: loads and stores of vectors, loops that are unrolled, a fold by
+/// shuffles and shared memory, a square root and quotients.
+constexpr std::string_view usual_kernel = R"(
+namespace sinter {
+
+extern "C" __global__ void __launch_bounds__(256) warm_up(const f32* __restrict in, f32* __restrict out) {
+  const int t = (int)threadIdx.x;
+  const f32* const row = in + (int64)blockIdx.x * 4096;
+  vec<f32, 4> x[4];
+#pragma unroll
+  for (int c = 0; c < 4; ++c) x[c] = load_vec<4, 4>(row + (256 * c + t) * 4);
+  f32 sum = 0.0f;
+#pragma unroll
+  for (int c = 0; c < 4; ++c) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum = sum + x[c].at[k] * exp(x[c].at[k]);
+  }
+#pragma unroll
+  for (int half = 16; half != 0; half /= 2) sum = sum + shuffle_xor(sum, half);
+  __shared__ f32 shared[8];
+  if (t % 32 == 0) shared[t / 32] = sum;
+  sync_block();
+  sum = shared[t % 8];
+#pragma unroll
+  for (int half = 4; half != 0; half /= 2) sum = sum + shuffle_xor(sum, half);
+  const f32 root = sqrt(sum);
+#pragma unroll
+  for (int c = 0; c < 4; ++c) {
+    vec<f32, 4> y;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) y.at[k] = x[c].at[k] / root;
+    store_vec<4>(out + (int64)blockIdx.x * 4096 + (256 * c + t) * 4, y);
+  }
+}
+
+}  // namespace sinter
+)";
+
 struct Deadline {
   std::chrono::steady_clock::time_point end;
   static int passed(void* deadline, void*) {
@@ -133,6 +196,7 @@ Nvrtc::Nvrtc() {
   path_ = found.path;
   if (found.handle == nullptr) return;
   load_builtins(path_, major_, minor_);
+  hold_freed_memory();
   int count = 0;
   if (library->arch_count(&count) == NVRTC_SUCCESS && count > 0) {
     architectures_.resize(static_cast<std::size_t>(count));
@@ -202,6 +266,11 @@ struct Nvrtc::Outcome {
 
 Nvrtc::Outcome Nvrtc::run(const std::string& kernel, const std::string& source, const std::string& code,
                           std::vector<std::string> options) const {
+  return in_new_thread([&] { return run_here(kernel, source, code, std::move(options)); });
+}
+
+Nvrtc::Outcome Nvrtc::run_here(const std::string& kernel, const std::string& source, const std::string& code,
+                               std::vector<std::string> options) const {
   options.push_back("--gpu-architecture=" + code);
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
@@ -257,10 +326,9 @@ CudaCode Nvrtc::compile(const std::string& kernel, const std::string& source, co
                                                                                 : std::move(first.made);
 }
 
-void Nvrtc::warm_up() const {
-  if (!usable() || architectures_.empty()) return;
-  run("warm_up", "extern \"C\" __global__ void warm_up() {}", fmt::format("sm_{}", architectures_.back()),
-      option_list());
+void Nvrtc::warm_up(const std::string& arch) const {
+  compile("warm_up", codegen::prelude(usual_kernel, codegen::Backend::cuda) + std::string(usual_kernel),
+          arch);
 }
 
 const Nvrtc& nvrtc() {
@@ -269,11 +337,11 @@ const Nvrtc& nvrtc() {
   return found;
 }
 
-std::jthread start_nvrtc() {
+std::jthread start_nvrtc(std::string arch) {
   try {
-    return std::jthread([] {
+    return std::jthread([arch = std::move(arch)] {
       try {
-        nvrtc().warm_up();
+        if (nvrtc().usable()) nvrtc().warm_up(arch);
       } catch (const std::exception&) {
       }
     });

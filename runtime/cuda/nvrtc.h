@@ -51,8 +51,9 @@ class Nvrtc {
   /// repeats it; DeviceError without NVRTC or its builtins.
   CudaCode compile(const std::string& kernel, const std::string& source, const std::string& arch) const;
 
-  /// Compiles an empty kernel, after which the first one that counts takes no longer than later ones.
-  void warm_up() const;
+  /// Compiles a row kernel of the usual kind for that architecture, after which the first one that counts
+  /// takes no longer than later ones. Throws as compile() does.
+  void warm_up(const std::string& arch) const;
 
  private:
   class Library;  // its functions
@@ -60,6 +61,8 @@ class Nvrtc {
 
   Outcome run(const std::string& kernel, const std::string& source, const std::string& code,
               std::vector<std::string> options) const;
+  Outcome run_here(const std::string& kernel, const std::string& source, const std::string& code,
+                   std::vector<std::string> options) const;
 
   std::vector<std::string> option_list() const;
 
@@ -72,7 +75,8 @@ class Nvrtc {
 /// The process's own, found at its first use.
 const Nvrtc& nvrtc();
 
-/// Finds it and warms it up in a thread of its own. What goes wrong, its first user is told.
-std::jthread start_nvrtc();
+/// Finds it and warms it up for an architecture in a thread of its own. What goes wrong, its first user is
+/// told.
+std::jthread start_nvrtc(std::string arch);
 
 }  // namespace sinter::runtime

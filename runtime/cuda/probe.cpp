@@ -73,7 +73,10 @@ CudaState look() {
   judge(facts, state);
   if (!state.usable()) return state;
   // Most programs will want the compiler, too, and starting the GPU takes longer.
-  const std::jthread compiler = start_nvrtc();
+  int major = 0, minor = 0;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+  const std::jthread compiler = start_nvrtc(architecture_for(major * 10 + minor));
   for (int i = 0; i < facts.count; ++i) state.gpus.push_back(look_at_gpu(i));
   if (const Gpu& first = state.gpus.front(); !first.fault.empty()) {
     state.reason = fmt::format("GPU 0 ({}) cannot be used: {}", first.name, first.fault);

@@ -47,6 +47,12 @@ TEST_CASE("NVRTC compiles a kernel to a cubin of the architecture, with its PTX 
   CHECK(nvrtc().architectures().size() >= 5);
 }
 
+TEST_CASE("the kernel that warms NVRTC up compiles for every architecture") {
+  need_nvrtc();
+  for (const int number : nvrtc().architectures())
+    CHECK_NOTHROW(nvrtc().warm_up("sm_" + std::to_string(number)));
+}
+
 TEST_CASE("a GPU newer than NVRTC gets PTX of the newest plain architecture") {
   need_nvrtc();
   const int newest = nvrtc().architectures().back();
