@@ -152,17 +152,41 @@ bool is_same_for_rows(const Kernel& k, int value) {
          });
 }
 
+namespace {
+
+constexpr int copy_bytes = 16;  // that divide a bulk copy and where it starts
+
+/// Whether rows are elements side by side that nothing guards or writes.
+bool is_plain_row(const Kernel& k, const KernelValue& x, int inner) {
+  return std::ranges::count(k.axes, true, &KernelAxis::reduced) == 1 && x.kind == KernelValue::Kind::load &&
+         x.guard < 0 && is_dense_along(k, x.address, inner) &&
+         !k.buffers[static_cast<std::size_t>(x.buffer)].written;
+}
+
+}  // namespace
+
 bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vectors) {
-  constexpr int copy_bytes = 16;  // that divide a copy and where it starts
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (std::ranges::count(k.axes, true, &KernelAxis::reduced) != 1) return false;
-  if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !is_dense_along(k, x.address, inner) ||
-      k.buffers[static_cast<std::size_t>(x.buffer)].written)
-    return false;
+  if (!is_plain_row(k, x, inner)) return false;
   const std::int64_t step =
       vectors.skewed ? vectors.elements : k.axes[static_cast<std::size_t>(inner)].extent.value();
   return access_elements(k, x.buffer, x.address, inner, step, copy_bytes, vectors.start) * size_of(x.dtype) ==
          copy_bytes;
+}
+
+bool copies_with_neighbours(const Kernel& k, int value, int inner) {
+  const KernelValue& x = k.values[static_cast<std::size_t>(value)];
+  return is_plain_row(k, x, inner) &&
+         k.buffers[static_cast<std::size_t>(x.buffer)].alignment % copy_bytes == 0 &&
+         std::ranges::all_of(x.address.terms,
+                             [](const Term& t) { return t.factor.is_constant() && t.factor.value() >= 0; });
+}
+
+std::int64_t places_of_copy(const Kernel& k, int value, int inner) {
+  const std::int64_t length = k.row_length().value();
+  if (copies_in_bulk(k, value, inner, {})) return length;
+  const int step = copy_bytes / size_of(k.values[static_cast<std::size_t>(value)].dtype);
+  return (length + step - 1) / step * step + step;
 }
 
 }  // namespace sinter::codegen

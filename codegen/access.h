@@ -55,4 +55,12 @@ bool is_same_for_rows(const Kernel& kernel, int value);
 /// where the axis `inner` is the only one folded, and alignment allows it.
 bool copies_in_bulk(const Kernel& kernel, int value, int inner, const RowVectors& vectors);
 
+/// Whether bulk copies can bring whole rows that begin and end anywhere, with the rest of the 16 bytes in
+/// which they do. Of addresses that only grow with every index, so that all of that lies in the tensor, but
+/// for what follows its last element.
+bool copies_with_neighbours(const Kernel& kernel, int value, int inner);
+
+/// Elements for which a copy of a whole row, with neighbours or without, needs room.
+std::int64_t places_of_copy(const Kernel& kernel, int value, int inner);
+
 }  // namespace sinter::codegen

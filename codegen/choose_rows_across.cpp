@@ -1,6 +1,6 @@
 // Kernels on a GPU that fold rows and across them: a team of threads walks over row after row, each thread
 // over the same places of every one, so that what it folds across rows stays in its registers. While a row is
-// in work, bulk copies bring the next ones, where the device has such and the rows lie for them.
+// in work, bulk copies bring the next ones, where the device has such.
 #include <algorithm>
 #include <bit>
 
@@ -46,6 +46,29 @@ Team team_for_row(std::int64_t length, int& vector, int bytes) {
   }
 }
 
+/// Bytes of the narrowest elements that come with each row.
+int narrowest_in_row(const Kernel& k) {
+  const std::vector<bool> in_row = k.varies_in_row();
+  int bytes = 8;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (in_row[v] && k.values[v].kind == KernelValue::Kind::load && !is_same_for_rows(k, static_cast<int>(v)))
+      bytes = std::min(bytes, size_of(k.values[v].dtype));
+  return bytes;
+}
+
+/// Where rows lie so that accesses are narrow, each thread makes several: with one apiece most of its
+/// instructions would be those that any thread needs. Nothing if that takes too many registers.
+std::optional<Team> team_of_narrow(std::int64_t length, int vector, int element_bytes, int bytes) {
+  constexpr int wide = 16, part_bytes = 32;
+  if (vector * element_bytes >= wide) return std::nullopt;
+  const std::int64_t part = part_bytes / element_bytes, vectors = (length + vector - 1) / vector;
+  if (vectors <= warp_threads) return std::nullopt;
+  const std::int64_t threads = std::min<std::int64_t>(whole_warps((length + part - 1) / part), large_team);
+  const std::int64_t chunks = (vectors + threads - 1) / threads;
+  if (chunks * vector * bytes > held_by_few) return std::nullopt;
+  return Team{static_cast<int>(threads), static_cast<int>(chunks), true};
+}
+
 /// The same without warps that have no vector, if several teams share a multiprocessor: others take their
 /// place.
 Team without_idle_warps(Team team, std::int64_t length, int vector) {
@@ -64,9 +87,10 @@ void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device,
   std::vector<int> loads;
   for (std::size_t v = 0; v < k.values.size(); ++v) {
     const int value = static_cast<int>(v);
-    if (!in_row[v] || is_same_for_rows(k, value) || !copies_in_bulk(k, value, inner, {})) continue;
+    if (!in_row[v] || is_same_for_rows(k, value)) continue;
+    if (!copies_in_bulk(k, value, inner, {}) && !copies_with_neighbours(k, value, inner)) continue;
     loads.push_back(value);
-    row_bytes += k.row_length().value() * size_of(k.values[v].dtype);
+    row_bytes += places_of_copy(k, value, inner) * size_of(k.values[v].dtype);
   }
   const std::int64_t room = device.shared_bytes_per_block / std::max(1, s.least_blocks) - barrier_bytes;
   const std::int64_t rows = loads.empty() ? 0 : std::min<std::int64_t>(most_rows_at_once, room / row_bytes);
@@ -89,7 +113,8 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   s.vector = vector_elements(k, inner, device.vector_bytes);
   const int bytes = register_bytes(k) + carried_bytes(k);
   const std::int64_t length = k.row_length().value();
-  Team team = team_for_row(length, s.vector, bytes);
+  const std::optional<Team> narrow = team_of_narrow(length, s.vector, narrowest_in_row(k), bytes);
+  Team team = narrow ? *narrow : team_for_row(length, s.vector, bytes);
   const bool share = team.chunks * s.vector * bytes <= held_bytes;
   if (share) team = without_idle_warps(team, length, s.vector);
   s.crossings = register_crossings(k, team, s.vector);

@@ -125,7 +125,8 @@ void CudaEmitter::print_chunks(Walk all, const std::string& total) {
 
 int CudaEmitter::load_access(int v) const {
   const KernelValue& x = value(v);
-  if (vector_ == 1 || x.kind != Kind::load) return 0;
+  const bool walks_over_rows = !parts_.is(0);  // and holds what is the same for all
+  if ((vector_ == 1 && !walks_over_rows) || x.kind != Kind::load) return 0;
   // A column's folds are at hand for one element at a time.
   if (lanes_ > 0 && std::ranges::any_of(needed_by_load(k_, v),
                                         [&](int needed) { return value(needed).kind == Kind::reduce; }))

@@ -114,6 +114,11 @@ class CudaEmitter {
   void declare_carried(const Staging& staging);
   void load_held(const Staging& staging);
   void fetch_rows(KernelSource& source);
+  void fetch_row(int value);
+  void await_row();
+  std::string slot_of(int value);
+  std::string first_of_row(int value);
+  int copy_step(int value) const;
   void declare_row_value(int v);
   void fold_across(const Walk& walk);
   void close_rows(const Staging& staging);

@@ -51,11 +51,6 @@ void CudaEmitter::open_rows(KernelSource& source, const Staging& staging) {
     lines_.add("const index u = first_row;");
   else
     place_thread("first_row");
-  for (int v : schedule_.bulk_loads) {
-    lines_.add(fmt::format("bulk_wait(&arrived{}[slot], parity);", v));
-    lines_.add(fmt::format("const {}* const row{} = rows{} + slot * {};", stored_type_name(value(v).dtype), v,
-                           v, row_length_));
-  }
 }
 
 /// Nothing folded yet.
@@ -103,22 +98,16 @@ void CudaEmitter::fetch_rows(KernelSource& source) {
         at == 0 ? "" : fmt::format("(int){}", body_.length(at, fmt::format("at{}", v)));
     lines_.add(fmt::format("{0}* const rows{1} = dynamic_shared<{0}>({2});", type, v, offset));
     lines_.add(fmt::format("__shared__ bulk_barrier arrived{}[{}];", v, schedule_.rows_at_once));
-    at += (schedule_.rows_at_once * k_.row_length().value() * size_of(value(v).dtype) + alignment - 1) /
+    at += (schedule_.rows_at_once * places_of_copy(k_, v, inner_) * size_of(value(v).dtype) + alignment - 1) /
           alignment * alignment;
   }
   source.shared_bytes = static_cast<int>(at);
   lines_.open("const auto fetch = [&](index row, int slot) {");
   body_.decode("row", kept_axes_);
-  lines_.add(fmt::format("const index i{} = 0;", inner_));
-  for (int v : schedule_.bulk_loads) {
-    const KernelValue& x = value(v);
-    lines_.add(
-        fmt::format("bulk_load{5}(rows{0} + slot * {1}, {2} + {3}, (uint32){1} * {4}u, &arrived{0}[slot]);",
-                    v, row_length_, body_.buffer(x.buffer), body_.affine(x.address, fmt::format("v{}", v)),
-                    size_of(x.dtype), copies_like(schedule_)));
-  }
+  for (int v : schedule_.bulk_loads) fetch_row(v);
   lines_.close("};");
   lines_.open("if (t == 0) {");
+  lines_.add("#pragma unroll 1");
   lines_.open(fmt::format("for (int ahead = 0; ahead < {}; ++ahead) {{", schedule_.rows_at_once));
   for (int v : schedule_.bulk_loads) lines_.add(fmt::format("bulk_init(&arrived{}[ahead]);", v));
   lines_.add("const index row = (index)blockIdx.x + ahead * n_parts;");
@@ -128,6 +117,63 @@ void CudaEmitter::fetch_rows(KernelSource& source) {
   lines_.add("sync_block();");
   lines_.add("int slot = 0;");
   lines_.add("uint32 parity = 0;");
+}
+
+/// Copies a row of v. One that begins and ends anywhere comes with the rest of the 16 bytes in which it does.
+/// What of the last one lies where such a copy would leave the tensor, this thread copies.
+void CudaEmitter::fetch_row(int v) {
+  const KernelValue& x = value(v);
+  const std::string buffer = body_.buffer(x.buffer), begin = first_of_row(v), to = slot_of(v);
+  const auto copy = [&](const std::string& from, const std::string& count) {
+    lines_.add(fmt::format("bulk_load{}({}, {} + {}, (uint32){} * {}u, &arrived{}[slot]);",
+                           copies_like(schedule_), to, buffer, from, count, size_of(x.dtype), v));
+  };
+  if (copies_in_bulk(k_, v, inner_, {})) return copy(begin, row_length_);
+  const std::string step = std::to_string(copy_step(v));
+  ir::Dim end = x.address.constant + ir::Dim(1);
+  for (const Term& t : x.address.terms)
+    end = end + (k_.axes[static_cast<std::size_t>(t.atom)].extent + ir::Dim(-1)) * t.factor;
+  lines_.open("{");
+  lines_.add(fmt::format("const index begin = {}, end = begin + {}, from = begin / {} * {};", begin,
+                         row_length_, step, step));
+  lines_.add(
+      fmt::format("const index whole = {} / {} * {}, upto = end < whole ? (end - 1) / {} * {} + {} : whole;",
+                  body_.length(end, fmt::format("end{}", v)), step, step, step, step, step));
+  copy("from", "(upto - from)");
+  lines_.add("#pragma unroll 1");
+  lines_.add(fmt::format("for (index i = upto; i < end; ++i) ({})[i - from] = {}[i];", to, buffer));
+  lines_.close();
+}
+
+/// Waits for the copies of the row at hand.
+void CudaEmitter::await_row() {
+  for (int v : schedule_.bulk_loads) {
+    lines_.add(fmt::format("bulk_wait(&arrived{}[slot], parity);", v));
+    const std::string place = copies_in_bulk(k_, v, inner_, {})
+                                  ? ""
+                                  : fmt::format(" + (int)(({}) & {})", first_of_row(v), copy_step(v) - 1);
+    lines_.add(
+        fmt::format("const {}* const row{} = {}{};", stored_type_name(value(v).dtype), v, slot_of(v), place));
+  }
+}
+
+/// Where the copy of a row goes.
+std::string CudaEmitter::slot_of(int v) {
+  const std::int64_t places = places_of_copy(k_, v, inner_);
+  return fmt::format(
+      "rows{} + slot * {}", v,
+      k_.row_length().is(places) ? row_length_ : "(int)" + body_.length(places, fmt::format("places{}", v)));
+}
+
+std::string CudaEmitter::first_of_row(int v) {
+  Affine first = value(v).address;
+  std::erase_if(first.terms, [&](const Term& t) { return t.atom == inner_; });
+  return body_.affine(first, fmt::format("v{}", v));
+}
+
+int CudaEmitter::copy_step(int v) const {
+  constexpr int copy_bytes = 16;
+  return copy_bytes / size_of(value(v).dtype);
 }
 
 void CudaEmitter::declare_row_value(int v) {

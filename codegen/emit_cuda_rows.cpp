@@ -83,6 +83,7 @@ void CudaEmitter::print_rows(KernelSource& source) {
     place_thread(rows_ == 1 ? std::string(block_number(schedule_))
                             : fmt::format("{} * {}", block_number(schedule_), rows_));
   if (!shared_rows_ && pieces == 1) place_row();
+  if (across) await_row();
   if (schedule_.skewed) declare_edges(staging);
   if (schedule_.loads_ahead) load_first(staging);
   for (auto w = staging.walks.begin(); w != staging.walks.end(); ++w) {

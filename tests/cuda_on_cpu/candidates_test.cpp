@@ -136,6 +136,17 @@ TEST_CASE("candidates for rows and across them are right") {
   // Of seven warps, and three.
   CHECK(check_candidates("rows across", "%x: bf16[300, 1544], %y: bf16[300, 1544]", body) >= 2);
   CHECK(check_candidates("rows across", "%x: f32[700, 300], %y: f32[700, 300]", body) >= 1);
+  // Copied with their neighbours.
+  CHECK(check_candidates("rows across", "%x: bf16[400, 2047], %y: bf16[400, 2047]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: f32[397, 1001], %y: f32[397, 1001]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: bf16[399, 1546], %y: bf16[399, 1546]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: f64[299, 333], %y: f64[299, 333]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: int8[299, 1235]",
+                         "return sum(%x, axes=[0]), sum(%x, axes=[1])") >= 2);
+  CHECK(check_candidates("rows across", "%x: bf16[300, 1001], %y: bf16[301, 999]",
+                         "%a = slice(%x, ranges=[:, 1:1000])\n  %b = slice(%y, ranges=[1:, :])\n"
+                         "  %p = mul(%a, %b)\n"
+                         "  return mul(%a, sum(%p, axes=[1], keepdims=true)), sum(%p, axes=[0])") >= 2);
 }
 
 TEST_CASE("where the order of folds is fixed there is nothing to choose") {
