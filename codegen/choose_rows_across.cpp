@@ -1,6 +1,6 @@
 // Kernels on a GPU that fold rows and across them: a team of threads walks over row after row, each thread
 // over the same places of every one, so that what it folds across rows stays in its registers. While a row is
-// in work, bulk copies bring the next ones, where the device has such.
+// in work, bulk copies bring the next ones, where the device has such; a long row is read where they put it.
 #include <algorithm>
 #include <bit>
 
@@ -11,12 +11,21 @@ namespace sinter::codegen {
 namespace {
 
 constexpr int largest_team = 1024, large_team = 512;
-constexpr int shared_block = 256;     // threads of a block that several teams share
-constexpr int thread_registers = 64;  // of a thread, so that a multiprocessor has 1024
+constexpr int shared_block = 256;  // threads of a block that several teams share
+// Registers of a thread: so few that a multiprocessor has 1024 threads, or 512.
+constexpr int few_registers = 64, many_registers = 128;
 // Of its registers, bytes for a thread's part of a row and what it carries along: where it can have no more
-// than those 64, where it can but slows nothing down if it takes more, and where it may take twice as many.
+// than those few, where it can but slows nothing down if it takes more, and where it may have the many.
 constexpr int held_at_most = 96, held_bytes = 128, held_by_few = 256;
 constexpr int most_rows_at_once = 3;
+
+/// How a row is divided among the threads of a team.
+struct Division {
+  Team team;
+  int vector;             // elements of an access
+  int registers;          // of a thread, at most
+  bool in_place = false;  // each walk reads the row where bulk copies have put it; else it stays in registers
+};
 
 /// Bytes that a thread carries along for each element of a row.
 int carried_bytes(const Kernel& k) {
@@ -35,15 +44,24 @@ Team team_across(std::int64_t length, int vector, int most_threads) {
   return {threads, static_cast<int>(chunks), true};
 }
 
-/// The largest vectors with which a thread's part fits its registers.
-Team team_for_row(std::int64_t length, int& vector, int bytes) {
-  for (;; vector /= 2) {
-    const auto held = [&](const Team& team) { return team.chunks * vector * bytes; };
-    const Team team = team_across(length, vector, largest_team);
-    if (held(team) <= (team.threads > large_team ? held_at_most : held_bytes)) return team;
-    const Team fewer = team_across(length, vector, large_team);
-    if (vector == 1 || held(fewer) <= held_by_few) return fewer;
-  }
+/// The same without warps that have no vector, if several teams share a multiprocessor: others take their
+/// place.
+Team without_idle_warps(Team team, std::int64_t length, int vector) {
+  if (team.threads <= warp_threads || team.threads > large_team) return team;
+  const std::int64_t of_thread = std::int64_t{vector} * team.chunks;
+  team.threads = static_cast<int>(whole_warps((length + of_thread - 1) / of_thread));
+  return team;
+}
+
+/// With the row in registers, if it fits them.
+std::optional<Division> in_registers(std::int64_t length, int vector, int bytes) {
+  const auto held = [&](const Team& team) { return team.chunks * vector * bytes; };
+  const Team team = team_across(length, vector, largest_team),
+             fewer = team_across(length, vector, large_team);
+  if (held(team) <= (team.threads > large_team ? held_at_most : held_bytes))
+    return Division{without_idle_warps(team, length, vector), vector, few_registers};
+  if (held(fewer) > held_by_few) return std::nullopt;
+  return Division{fewer, vector, held(fewer) > held_bytes ? many_registers : few_registers};
 }
 
 /// Bytes of the narrowest elements that come with each row.
@@ -56,47 +74,68 @@ int narrowest_in_row(const Kernel& k) {
   return bytes;
 }
 
-/// Where rows lie so that accesses are narrow, each thread makes several: with one apiece most of its
-/// instructions would be those that any thread needs. Nothing if that takes too many registers.
-std::optional<Team> team_of_narrow(std::int64_t length, int vector, int element_bytes, int bytes) {
-  constexpr int wide = 16, part_bytes = 32;
-  if (vector * element_bytes >= wide) return std::nullopt;
-  const std::int64_t part = part_bytes / element_bytes, vectors = (length + vector - 1) / vector;
-  if (vectors <= warp_threads) return std::nullopt;
-  const std::int64_t threads = std::min<std::int64_t>(whole_warps((length + part - 1) / part), large_team);
-  const std::int64_t chunks = (vectors + threads - 1) / threads;
-  if (chunks * vector * bytes > held_by_few) return std::nullopt;
-  return Team{static_cast<int>(threads), static_cast<int>(chunks), true};
+/// Where rows lie so that accesses are narrow, a thread makes many: with one apiece most of its instructions
+/// would be those that any thread needs, and a row takes so short that teams wait for each other most of the
+/// time. Of several teams one works meanwhile.
+std::optional<Team> team_of_narrow(const Kernel& k, int vector) {
+  constexpr int wide = 16, part_bytes = 32;  // and up to half more
+  const int element_bytes = narrowest_in_row(k);
+  const std::int64_t length = k.row_length().value(), vectors = (length + vector - 1) / vector;
+  if (vector * element_bytes >= wide || vectors <= warp_threads) return std::nullopt;
+  const std::int64_t part = part_bytes / element_bytes;
+  const auto chunks_of = [&](std::int64_t threads) { return (vectors + threads - 1) / threads; };
+  std::int64_t threads = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>((length + part - 1) / part))),
+      warp_threads, large_team);
+  if (threads < large_team && chunks_of(threads) * vector > part * 3 / 2) threads *= 2;
+  return Team{static_cast<int>(threads), static_cast<int>(chunks_of(threads)), true};
 }
 
-/// The same without warps that have no vector, if several teams share a multiprocessor: others take their
-/// place.
-Team without_idle_warps(Team team, std::int64_t length, int vector) {
-  if (team.threads <= warp_threads || team.threads > large_team) return team;
-  const std::int64_t of_thread = std::int64_t{vector} * team.chunks;
-  team.threads = static_cast<int>(whole_warps((length + of_thread - 1) / of_thread));
-  return team;
-}
-
-/// How many rows bulk copies can have on their way, and which loads they take over.
-void copy_in_bulk(Schedule& s, const Kernel& k, const DeviceDescription& device, int inner) {
-  constexpr int barrier_bytes = 1 << 10;  // and exchanges
-  if (!device.bulk_copies) return;
-  const std::vector<bool> in_row = k.varies_in_row();
-  std::int64_t row_bytes = 0;
+/// What bulk copies can bring of each row, and bytes that all of that takes in shared memory.
+struct Copies {
   std::vector<int> loads;
+  std::int64_t bytes = 0;
+  bool all = true;  // nothing else is loaded for each element of a row
+};
+
+Copies copies_of(const Kernel& k, int inner) {
+  Copies copies;
+  const std::vector<bool> in_row = k.varies_in_row();
   for (std::size_t v = 0; v < k.values.size(); ++v) {
     const int value = static_cast<int>(v);
-    if (!in_row[v] || is_same_for_rows(k, value)) continue;
-    if (!copies_in_bulk(k, value, inner, {}) && !copies_with_neighbours(k, value, inner)) continue;
-    loads.push_back(value);
-    row_bytes += places_of_copy(k, value, inner) * size_of(k.values[v].dtype);
+    if (!in_row[v] || k.values[v].kind != KernelValue::Kind::load || is_same_for_rows(k, value)) continue;
+    if (!copies_in_bulk(k, value, inner, {}) && !copies_with_neighbours(k, value, inner)) {
+      copies.all = false;
+      continue;
+    }
+    copies.loads.push_back(value);
+    copies.bytes += places_of_copy(k, value, inner) * size_of(k.values[v].dtype);
   }
-  const std::int64_t room = device.shared_bytes_per_block / std::max(1, s.least_blocks) - barrier_bytes;
-  const std::int64_t rows = loads.empty() ? 0 : std::min<std::int64_t>(most_rows_at_once, room / row_bytes);
-  if (rows < 2) return;
-  s.rows_at_once = static_cast<int>(rows);
-  s.bulk_loads = std::move(loads);
+  return copies;
+}
+
+/// How many rows bulk copies can have on their way.
+int rows_at_once(const Copies& copies, const DeviceDescription& device, int blocks) {
+  constexpr int barrier_bytes = 1 << 10;  // and exchanges
+  if (!device.bulk_copies || copies.loads.empty()) return 1;
+  const std::int64_t room = device.shared_bytes_per_block / blocks - barrier_bytes;
+  return static_cast<int>(std::clamp<std::int64_t>(room / copies.bytes, 1, most_rows_at_once));
+}
+
+Division divide_row(const Kernel& k, const DeviceDescription& device, const Copies& copies, int vector) {
+  const int bytes = register_bytes(k) + carried_bytes(k);
+  const std::int64_t length = k.row_length().value();
+  const bool can_be_in_place = copies.all && rows_at_once(copies, device, 1) > 1;
+  const std::optional<Team> narrow = team_of_narrow(k, vector);
+  if (narrow && narrow->chunks * vector * bytes <= held_by_few) return {*narrow, vector, many_registers};
+  if (narrow && can_be_in_place) return {*narrow, vector, many_registers, true};
+  if (const auto whole = in_registers(length, vector, bytes)) return *whole;
+  if (can_be_in_place)
+    return {without_idle_warps(team_across(length, vector, large_team), length, vector), vector,
+            many_registers, true};
+  while (vector > 1)
+    if (const auto whole = in_registers(length, vector /= 2, bytes)) return *whole;
+  return {team_across(length, vector, large_team), vector, many_registers};
 }
 
 }  // namespace
@@ -110,18 +149,16 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   const int inner = k.innermost(true), kept_axis = k.innermost(false);
   Schedule s;
   s.chooser = "rows across";
-  s.vector = vector_elements(k, inner, device.vector_bytes);
-  const int bytes = register_bytes(k) + carried_bytes(k);
-  const std::int64_t length = k.row_length().value();
-  const std::optional<Team> narrow = team_of_narrow(length, s.vector, narrowest_in_row(k), bytes);
-  Team team = narrow ? *narrow : team_for_row(length, s.vector, bytes);
-  const bool share = team.chunks * s.vector * bytes <= held_bytes;
-  if (share) team = without_idle_warps(team, length, s.vector);
-  s.crossings = register_crossings(k, team, s.vector);
+  const Copies copies = copies_of(k, inner);
+  const Division d = divide_row(k, device, copies, vector_elements(k, inner, device.vector_bytes));
+  const Team& team = d.team;
+  s.vector = d.vector;
+  if (!d.in_place) s.crossings = register_crossings(k, team, s.vector);
   const int rows = rows_of_block(team, shared_block);
   s.block_threads = rows * team.threads;
-  if (share) s.least_blocks = device.registers_per_processor / (thread_registers * s.block_threads);
-  if (team.threads > warp_threads) copy_in_bulk(s, k, device, inner);
+  s.least_blocks = std::max(1, device.registers_per_processor / (d.registers * s.block_threads));
+  if (team.threads > warp_threads) s.rows_at_once = rows_at_once(copies, device, s.least_blocks);
+  if (s.rows_at_once > 1) s.bulk_loads = copies.loads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (kept_axis >= 0) {
     std::vector<Factor>& rows_axis = s.axes[static_cast<std::size_t>(kept_axis)];

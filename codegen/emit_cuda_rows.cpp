@@ -253,7 +253,7 @@ void CudaEmitter::ask_for_row(const Walk& w) {
 
 bool CudaEmitter::is_read_late(int v) const {
   return k_.has_reduction() && lanes_ == 0 && whole_rows_ && !shared_rows_ && !is_held(v) && !is_kept(v) &&
-         is_same_for_rows(k_, v);
+         (is_same_for_rows(k_, v) || is_bulk(v));
 }
 
 /// Reads the thread's vectors of the row, for all walks that go over them.

@@ -87,15 +87,13 @@ Affine place_in_row(const Kernel& k, const std::vector<int>& axis_of) {
   return place;
 }
 
-/// Teams of threads that the device runs at once: as many as the schedule says, or, where it lets threads
-/// take up to twice as many registers, half of those.
+/// Teams of threads that the device runs at once, as the schedule says.
 std::int64_t teams_at_once(const Kernel& k, const Schedule& schedule, const DeviceDescription& device) {
   int teams = 1;  // of a block
   for (std::size_t i = 0; i < k.axes.size(); ++i)
     for (const Factor& f : schedule.axes[i])
       if (f.level == Level::block && !k.axes[i].reduced) teams = f.size;
-  const int threads = schedule.least_blocks > 0 ? device.block_threads : device.block_threads / 2;
-  const int blocks = std::max(1, threads / schedule.block_threads);
+  const int blocks = std::max(1, schedule.least_blocks);
   std::int64_t all = std::int64_t{device.processors} * blocks * teams;
   if (const ir::Dim rows = k.rows(); rows.is_constant())
     all = std::min(all, (rows.value() + teams - 1) / teams * teams);

@@ -17,6 +17,8 @@ namespace {
 /// Bytes of one row, and of one element of it, that threads can hold in registers with what they carry along.
 constexpr std::int64_t most_row_bytes = 120 << 10;
 constexpr std::int64_t most_element_bytes = 128;
+/// What they carry along, where the row itself lies elsewhere.
+constexpr std::int64_t most_carried_bytes = 128 << 10;
 
 }  // namespace
 
@@ -42,15 +44,18 @@ bool Fuser::are_rows_and_columns(const Building& a, const Building& b) const {
   read.insert(read.end(), columns.sources.begin(), columns.sources.end());
   std::ranges::sort(read);
   read.erase(std::ranges::unique(read).begin(), read.end());
-  std::int64_t bytes = 0;
+  std::int64_t read_bytes = 0, carried_bytes = 0;
   for (Value v : read)
     if (const ir::Shape& shape = g_.shape(v); shape.rank() > 0 && !shape[shape.rank() - 1].is(1))
-      bytes += size_of(g_.dtype(v));
+      read_bytes += size_of(g_.dtype(v));
   for (const Building* g : {&rows, &columns})
     for (Value v : g->nodes)
       if (ir::is_reduction(g_.op(v)) && (g == &columns || std::ranges::find(g->across, v) != g->across.end()))
-        bytes += std::max<std::int64_t>(4, size_of(g_.dtype(v)));
-  return bytes <= most_element_bytes && length * bytes <= most_row_bytes;
+        carried_bytes += std::max<std::int64_t>(4, size_of(g_.dtype(v)));
+  const std::int64_t bytes = read_bytes + carried_bytes;
+  if (bytes <= most_element_bytes && length * bytes <= most_row_bytes) return true;
+  // One row is folded while the next one comes.
+  return length * carried_bytes <= most_carried_bytes && 2 * length * read_bytes <= options_.row_memory;
 }
 
 std::string Fuser::fold_across(int a, int b, const std::vector<Edge>& edges) {

@@ -51,8 +51,12 @@ std::vector<std::optional<ir::View>> memory_views(const ir::Graph& graph, const 
 
 /// What a device's kernels can do beyond what all can.
 struct FusionOptions {
-  bool across_rows = false;  // fold rows and, at the same time, across them (passes/fuse_across.cpp)
-  int most_joined = 16;      // a concat of more tensors is written in parts (codegen/divide.h)
+  /// Fold rows and, at the same time, across them (passes/fuse_across.cpp).
+  bool across_rows = false;
+  /// A concat of more tensors is written in parts (codegen/divide.h).
+  int most_joined = 16;
+  /// Bytes beside its registers that a block has for such rows.
+  std::int64_t row_memory = 0;
 };
 
 /// Groups the nodes of an optimised graph. See passes/fuse.cpp for the rules.

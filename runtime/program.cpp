@@ -62,8 +62,11 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   p.views = passes::memory_views(p.optimized, context.inputs, context.library);
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
+  const codegen::DeviceDescription& device = codegen::describe(p.options.target);
   p.partition = passes::fuse(p.optimized, context.inputs, context.library,
-                             {gpu && any_order, codegen::most_joined(p.options.target.backend)});
+                             {.across_rows = gpu && any_order,
+                              .most_joined = codegen::most_joined(p.options.target.backend),
+                              .row_memory = device.bulk_copies ? device.shared_bytes_per_block : 0});
   p.forms = gpu ? passes::math_forms(p.optimized, p.options.numerics) : std::vector<passes::MathForm>{};
   p.store_outputs();
   if (gpu) p.cut_groups();

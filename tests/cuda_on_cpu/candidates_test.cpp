@@ -147,6 +147,9 @@ TEST_CASE("candidates for rows and across them are right") {
                          "%a = slice(%x, ranges=[:, 1:1000])\n  %b = slice(%y, ranges=[1:, :])\n"
                          "  %p = mul(%a, %b)\n"
                          "  return mul(%a, sum(%p, axes=[1], keepdims=true)), sum(%p, axes=[0])") >= 2);
+  // Read where they have been copied to.
+  CHECK(check_candidates("rows across", "%x: f32[400, 8192], %y: f32[400, 8192]", body) >= 2);
+  CHECK(check_candidates("rows across", "%x: bf16[140, 20001], %y: bf16[140, 20001]", body) >= 2);
 }
 
 TEST_CASE("where the order of folds is fixed there is nothing to choose") {

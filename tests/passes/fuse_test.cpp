@@ -321,9 +321,18 @@ TEST_CASE("rows and across them: not where elements of all rows need what is fol
 }
 
 TEST_CASE("rows and across them: not where a row is too long for what threads can hold") {
-  const Partition p = fuse(ir::parse(R"(graph @long(%x: f32[32, 100000]) {
-    return sum(%x, axes=[0]), sum(%x, axes=[1])
-  })"),
-                           {}, {}, {.across_rows = true});
-  CHECK(p.groups.size() == 2);
+  const auto groups = [](int length, std::int64_t row_memory) {
+    const ir::Graph g = ir::parse(fmt::format(R"(graph @long(%x: f32[32, {0}]) {{
+      return sum(%x, axes=[0]), sum(%x, axes=[1])
+    }})",
+                                              length));
+    return fuse(g, {}, {}, {.across_rows = true, .row_memory = row_memory}).groups.size();
+  };
+  CHECK(groups(15000, 0) == 1);
+  CHECK(groups(16000, 0) == 2);
+  // With 200 kB for the row at hand and the next: up to 25000 of 4 bytes each.
+  CHECK(groups(25000, 200000) == 1);
+  CHECK(groups(25001, 200000) == 2);
+  // What is carried along stays in registers.
+  CHECK(groups(33000, 1 << 30) == 2);
 }

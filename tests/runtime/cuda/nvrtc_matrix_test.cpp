@@ -241,7 +241,8 @@ TEST_CASE("rows and across them: what threads carry along spills nothing") {
     Kernels all;
     for (const char* dtype : {"f32", "bf16"})
       for (const char* name : {"layernorm_backward", "rmsnorm_backward"})
-        for (const char* cols : {"200", "1000", "2560", "4096", "8192"})
+        for (const char* cols :
+             {"200", "333", "1000", "2560", "4096", "4097", "6001", "8192", "12345", "16384"})
           all.add(*suite::find_workload(name), {{"dtype", dtype}, {"rows", "4096"}, {"cols", cols}}, arch);
     all.add(*suite::find_workload("layernorm_backward"), {{"dtype", "f64"}, {"rows", "64"}, {"cols", "8192"}},
             arch);
