@@ -176,10 +176,15 @@ bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vec
 
 bool copies_with_neighbours(const Kernel& k, int value, int inner) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  return is_plain_row(k, x, inner) &&
-         k.buffers[static_cast<std::size_t>(x.buffer)].alignment % copy_bytes == 0 &&
-         std::ranges::all_of(x.address.terms,
-                             [](const Term& t) { return t.factor.is_constant() && t.factor.value() >= 0; });
+  if (!is_plain_row(k, x, inner) || k.buffers[static_cast<std::size_t>(x.buffer)].alignment % copy_bytes != 0)
+    return false;
+  // No other row ends where the last one does.
+  for (std::size_t i = 0; i < k.axes.size(); ++i) {
+    const ir::Dim step = x.address.factor(static_cast<int>(i));
+    const std::int64_t least = k.axes[i].reduced ? 0 : copy_bytes / size_of(x.dtype);
+    if (!k.axes[i].extent.is(1) && (!step.is_constant() || step.value() < least)) return false;
+  }
+  return true;
 }
 
 std::int64_t places_of_copy(const Kernel& k, int value, int inner) {

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "codegen/access.h"
+#include "codegen/split_across.h"
 #include "codegen/team.h"
 
 namespace sinter::codegen {
@@ -53,9 +54,21 @@ Team without_idle_warps(Team team, std::int64_t length, int vector) {
   return team;
 }
 
+/// What a thread carries along it reads and writes back at once at the end: each place for that is an
+/// address.
+constexpr int bytes_of_address = 20;
+
+int sums_across(const Kernel& k) {
+  return static_cast<int>(std::ranges::count(k.values, true, &KernelValue::across));
+}
+
 /// With the row in registers, if it fits them.
-std::optional<Division> in_registers(std::int64_t length, int vector, int bytes) {
-  const auto held = [&](const Team& team) { return team.chunks * vector * bytes; };
+std::optional<Division> in_registers(const Kernel& k, int vector) {
+  constexpr int few_sums = 2;  // whose addresses are among the registers that any kernel needs
+  const int bytes = register_bytes(k) + carried_bytes(k);
+  const int addresses = std::max(0, sums_across(k) - few_sums) * bytes_of_address;
+  const std::int64_t length = k.row_length().value();
+  const auto held = [&](const Team& team) { return team.chunks * vector * bytes + addresses; };
   const Team team = team_across(length, vector, largest_team),
              fewer = team_across(length, vector, large_team);
   if (held(team) <= (team.threads > large_team ? held_at_most : held_bytes))
@@ -78,17 +91,50 @@ int narrowest_in_row(const Kernel& k) {
 /// would be those that any thread needs, and a row takes so short that teams wait for each other most of the
 /// time. Of several teams one works meanwhile.
 std::optional<Team> team_of_narrow(const Kernel& k, int vector) {
-  constexpr int wide = 16, part_bytes = 32;  // and up to half more
+  constexpr int wide = 16, part_bytes = 32, most_of_part = 16;  // bytes, bytes, elements; and up to half more
   const int element_bytes = narrowest_in_row(k);
   const std::int64_t length = k.row_length().value(), vectors = (length + vector - 1) / vector;
   if (vector * element_bytes >= wide || vectors <= warp_threads) return std::nullopt;
-  const std::int64_t part = part_bytes / element_bytes;
+  const std::int64_t part = std::min(part_bytes / element_bytes, most_of_part);
   const auto chunks_of = [&](std::int64_t threads) { return (vectors + threads - 1) / threads; };
   std::int64_t threads = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>((length + part - 1) / part))),
       warp_threads, large_team);
   if (threads < large_team && chunks_of(threads) * vector > part * 3 / 2) threads *= 2;
   return Team{static_cast<int>(threads), static_cast<int>(chunks_of(threads)), true};
+}
+
+/// Whether a thread of many registers has enough of them, if it holds so many bytes of each of its elements.
+/// What it has folded of a row is there several times while many elements are folded together.
+bool holds(const Kernel& k, const Team& team, int vector, int bytes, int most) {
+  constexpr int times = 5;
+  int others = sums_across(k) * bytes_of_address;
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::reduce && !v.across) others += times * state_bytes(k, v);
+  return team.chunks * vector * (bytes + carried_bytes(k) * 3 / 2) + others <= most;
+}
+
+/// What a thread holds of each element, `bytes` if elements lie side by side: by itself each takes a
+/// register.
+int held_bytes_of(const Kernel& k, int vector, int bytes) {
+  constexpr int register_size = 4;
+  return bytes * std::max(1, register_size / (vector * narrowest_in_row(k)));
+}
+
+/// The row in registers.
+bool holds_row(const Kernel& k, const Team& team, int vector) {
+  constexpr int most = 490;
+  return holds(k, team, vector, held_bytes_of(k, vector, register_bytes(k)), most);
+}
+
+/// The row elsewhere, and what is the same for all rows in registers.
+bool holds_beside_row(const Kernel& k, const Team& team, int vector) {
+  constexpr int most = 560, most_elements = 40;
+  int bytes = 0;
+  for (std::size_t v = 0; v < k.values.size(); ++v)
+    if (is_same_for_rows(k, static_cast<int>(v))) bytes += size_of(k.values[v].dtype);
+  return team.threads > warp_threads && team.chunks * vector <= most_elements &&
+         holds(k, team, vector, held_bytes_of(k, vector, bytes), most);
 }
 
 /// What bulk copies can bring of each row, and bytes that all of that takes in shared memory.
@@ -115,30 +161,40 @@ Copies copies_of(const Kernel& k, int inner) {
 }
 
 /// How many rows bulk copies can have on their way.
-int rows_at_once(const Copies& copies, const DeviceDescription& device, int blocks) {
-  constexpr int barrier_bytes = 1 << 10;  // and exchanges
+int rows_at_once(const Kernel& k, const Copies& copies, const DeviceDescription& device, int blocks) {
+  constexpr int alignment = 128;
   if (!device.bulk_copies || copies.loads.empty()) return 1;
-  const std::int64_t room = device.shared_bytes_per_block / blocks - barrier_bytes;
+  const auto loads = static_cast<int>(copies.loads.size());
+  const std::int64_t room = device.shared_bytes_per_block / blocks -
+                            exchanged_bytes(k, most_rows_at_once * loads) - std::int64_t{alignment} * loads;
   return static_cast<int>(std::clamp<std::int64_t>(room / copies.bytes, 1, most_rows_at_once));
 }
 
-Division divide_row(const Kernel& k, const DeviceDescription& device, const Copies& copies, int vector) {
-  const int bytes = register_bytes(k) + carried_bytes(k);
+/// Nothing if the row fits neither the registers nor the shared memory.
+std::optional<Division> divide_row(const Kernel& k, const DeviceDescription& device, const Copies& copies,
+                                   int vector) {
   const std::int64_t length = k.row_length().value();
-  const bool can_be_in_place = copies.all && rows_at_once(copies, device, 1) > 1;
-  const std::optional<Team> narrow = team_of_narrow(k, vector);
-  if (narrow && narrow->chunks * vector * bytes <= held_by_few) return {*narrow, vector, many_registers};
-  if (narrow && can_be_in_place) return {*narrow, vector, many_registers, true};
-  if (const auto whole = in_registers(length, vector, bytes)) return *whole;
-  if (can_be_in_place)
-    return {without_idle_warps(team_across(length, vector, large_team), length, vector), vector,
-            many_registers, true};
+  const bool copied = copies.all && rows_at_once(k, copies, device, 1) > 1;
+  if (const auto narrow = team_of_narrow(k, vector)) {
+    if (holds_row(k, *narrow, vector)) return Division{*narrow, vector, many_registers};
+    if (copied && holds_beside_row(k, *narrow, vector))
+      return Division{*narrow, vector, many_registers, true};
+  }
+  if (const auto whole = in_registers(k, vector)) return whole;
+  const Team beside = without_idle_warps(team_across(length, vector, large_team), length, vector);
+  if (copied && holds_beside_row(k, beside, vector)) return Division{beside, vector, many_registers, true};
   while (vector > 1)
-    if (const auto whole = in_registers(length, vector /= 2, bytes)) return *whole;
-  return {team_across(length, vector, large_team), vector, many_registers};
+    if (const auto whole = in_registers(k, vector /= 2)) return whole;
+  return std::nullopt;
 }
 
 }  // namespace
+
+bool fits_rows_across(const Kernel& k, const DeviceDescription& device) {
+  const int inner = k.innermost(true);
+  return divide_row(k, device, copies_of(k, inner), vector_elements(k, inner, device.vector_bytes))
+      .has_value();
+}
 
 std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescription& device,
                                            std::string& why) {
@@ -150,14 +206,16 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   Schedule s;
   s.chooser = "rows across";
   const Copies copies = copies_of(k, inner);
-  const Division d = divide_row(k, device, copies, vector_elements(k, inner, device.vector_bytes));
+  const Division d =
+      divide_row(k, device, copies, vector_elements(k, inner, device.vector_bytes))
+          .value_or(Division{team_across(k.row_length().value(), 1, large_team), 1, many_registers});
   const Team& team = d.team;
   s.vector = d.vector;
   if (!d.in_place) s.crossings = register_crossings(k, team, s.vector);
   const int rows = rows_of_block(team, shared_block);
   s.block_threads = rows * team.threads;
   s.least_blocks = std::max(1, device.registers_per_processor / (d.registers * s.block_threads));
-  if (team.threads > warp_threads) s.rows_at_once = rows_at_once(copies, device, s.least_blocks);
+  if (team.threads > warp_threads) s.rows_at_once = rows_at_once(k, copies, device, s.least_blocks);
   if (s.rows_at_once > 1) s.bulk_loads = copies.loads;
   for (const KernelAxis& a : k.axes) s.axes.push_back({{a.reduced ? Level::loop : Level::grid}});
   if (kept_axis >= 0) {

@@ -20,22 +20,6 @@ namespace {
 
 constexpr int most_register_elements = 32;
 
-/// Bytes of what a fold has found so far, at most: beside its result a place, or a sum and a count.
-int state_bytes(const Kernel& k, const KernelValue& fold) {
-  const int size = size_of(k.values[static_cast<std::size_t>(fold.operands[0])].dtype);
-  const bool more = fold.finds_place() || fold.join.deviations;
-  return more ? 2 * size + static_cast<int>(sizeof(std::int64_t)) : size;
-}
-
-/// What a block declares beside its row, at most: for exchanges, and the barriers of copies.
-std::int64_t exchanged_bytes(const Kernel& k) {
-  constexpr int places = 2 * warp_threads;  // of as many warps, and of as many blocks, as there can be
-  std::int64_t bytes = 128;
-  for (const KernelValue& v : k.values)
-    if (v.kind == KernelValue::Kind::reduce) bytes += std::int64_t{places} * state_bytes(k, v);
-  return bytes;
-}
-
 /// Registers of a thread for what it folds; those of a few folds are among the ones that any kernel needs.
 constexpr int few_states = 8;
 int state_registers(const Kernel& k) {

@@ -13,6 +13,9 @@ struct AcrossRows {
   Kernel rows, columns;
 };
 
+/// Whether threads of the device can hold what such a kernel needs of a row.
+bool fits_rows_across(const Kernel& kernel, const DeviceDescription& device);
+
 /// Splits a kernel that folds across rows. The parts are so many that all teams of threads that the device
 /// runs at once have one, and no block of them is without a row.
 AcrossRows split_across(const Kernel& kernel, const DeviceDescription& device);

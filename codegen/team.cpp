@@ -189,6 +189,21 @@ int register_bytes(const Kernel& k) {
   return std::max({1, loaded_bytes(k), choose_kept(k, 0).bytes});
 }
 
+int state_bytes(const Kernel& k, const KernelValue& fold) {
+  const int size = size_of(k.values[static_cast<std::size_t>(fold.operands[0])].dtype);
+  const bool more = fold.finds_place() || fold.join.deviations;
+  return more ? 2 * size + static_cast<int>(sizeof(std::int64_t)) : size;
+}
+
+std::int64_t exchanged_bytes(const Kernel& k, int copies) {
+  constexpr int places = 2 * warp_threads;  // of as many warps, and of as many blocks, as there can be
+  constexpr int barrier_bytes = 8;
+  std::int64_t bytes = std::int64_t{barrier_bytes} * copies;
+  for (const KernelValue& v : k.values)
+    if (v.kind == KernelValue::Kind::reduce && !v.across) bytes += std::int64_t{places} * state_bytes(k, v);
+  return bytes;
+}
+
 std::vector<Crossing> register_crossings(const Kernel& k, const Team& team, int vector,
                                          const std::vector<int>& joined) {
   std::vector<Crossing> crossings;

@@ -49,6 +49,13 @@ int most_register_bytes(int threads);
 /// Bytes of registers that an element of a row takes at least: what one walk loads, or what is kept.
 int register_bytes(const Kernel& kernel);
 
+/// Bytes of what a fold along a row has found so far, at most: beside its result a place, or a sum and a
+/// count.
+int state_bytes(const Kernel& kernel, const KernelValue& fold);
+
+/// What a block declares beside its rows, at most: for exchanges, and for so many copies at a time.
+std::int64_t exchanged_bytes(const Kernel& kernel, int copies = 16);
+
 /// What walks after the first read again of a row's elements and a thread's registers can hold: loads, or
 /// what is computed from them where that takes no more room or spares a costly function. Nothing for a team
 /// that does not cover the row.

@@ -58,6 +58,21 @@ bool Fuser::are_rows_and_columns(const Building& a, const Building& b) const {
   return length * carried_bytes <= most_carried_bytes && 2 * length * read_bytes <= options_.row_memory;
 }
 
+/// Whether a node of `columns` that runs along rows alone, and so is computed for each of them, must be
+/// stored: others than the nodes of both groups read it.
+bool Fuser::is_stored_for_row(Value v, const Building& columns, const Building& rows) const {
+  const bool in_row = !alignment_[v.id].empty() && std::ranges::all_of(alignment_[v.id], [&](int axis) {
+    return axis < 0 || rows.reduced[static_cast<std::size_t>(axis)];
+  });
+  if (!in_row) return false;
+  std::uint32_t inside = 0;
+  for (const Building* g : {&columns, &rows})
+    for (Value reader : g->nodes)
+      inside += static_cast<std::uint32_t>(std::ranges::count_if(
+          g_.operands(reader), [&](Value operand) { return traces_[operand.id].source == v; }));
+  return users_[v.id] > inside;
+}
+
 std::string Fuser::fold_across(int a, int b, const std::vector<Edge>& edges) {
   Building &x = groups_[static_cast<std::size_t>(a)], &y = groups_[static_cast<std::size_t>(b)];
   Building &rows = x.reduced.back() ? x : y, &columns = x.reduced.back() ? y : x;
@@ -68,7 +83,10 @@ std::string Fuser::fold_across(int a, int b, const std::vector<Edge>& edges) {
       return std::ranges::binary_search(after, traces_[operand.id].source);
     });
     const bool reduction = ir::is_reduction(g_.op(v));
-    if (!reduction && !depends) continue;
+    if (!reduction && !depends) {
+      if (is_stored_for_row(v, columns, rows)) return "it stores what is the same for all rows";
+      continue;
+    }
     const bool in_row = std::ranges::all_of(
         alignment_[v.id], [&](int axis) { return axis < 0 || rows.reduced[static_cast<std::size_t>(axis)]; });
     const bool finds_place = reduction && ir::reduction_info(g_.op(v)).accumulator == ir::Accumulator::index;

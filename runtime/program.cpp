@@ -63,11 +63,15 @@ std::shared_ptr<const Program> Program::build(ir::Graph captured, ProgramOptions
   const bool gpu = p.options.target.backend == codegen::Backend::cuda;
   const bool any_order = p.options.numerics != Numerics::strict;  // of folding
   const codegen::DeviceDescription& device = codegen::describe(p.options.target);
-  p.partition = passes::fuse(p.optimized, context.inputs, context.library,
-                             {.across_rows = gpu && any_order,
-                              .most_joined = codegen::most_joined(p.options.target.backend),
-                              .row_memory = device.bulk_copies ? device.shared_bytes_per_block : 0});
   p.forms = gpu ? passes::math_forms(p.optimized, p.options.numerics) : std::vector<passes::MathForm>{};
+  passes::FusionOptions fusion{.across_rows = gpu && any_order,
+                               .most_joined = codegen::most_joined(p.options.target.backend),
+                               .row_memory = device.bulk_copies ? device.shared_bytes_per_block : 0};
+  p.partition = passes::fuse(p.optimized, context.inputs, context.library, fusion);
+  if (fusion.row_memory > 0 && !p.rows_fit()) {
+    fusion.row_memory = 0;
+    p.partition = passes::fuse(p.optimized, context.inputs, context.library, fusion);
+  }
   p.store_outputs();
   if (gpu) p.cut_groups();
   p.generate();
@@ -120,27 +124,33 @@ void Program::Impl::generate() {
     kernels_of.emplace_back();
     if (group.kind == passes::GroupKind::gemm) continue;
     codegen::Kernel kernel = lower(group);
+    if (kernel.folds_across()) {
+      auto [rows, columns] = codegen::split_across(kernel, device);
+      add(std::move(rows));
+      add(std::move(columns));
+      continue;
+    }
     const codegen::Backend backend = options.target.backend;
     const auto joins = [&](int more_than) {
       return std::ranges::any_of(group.nodes,
                                  [&](Value v) { return passes::joins_many(optimized, v, more_than); });
     };
-    if (joins(codegen::most_joined(backend))) {
+    if (joins(codegen::most_joined(backend)))
       std::ranges::for_each(codegen::divide(kernel, backend), add);
-      continue;
-    }
-    if (joins(1)) {
+    else if (joins(1))
       std::ranges::for_each(codegen::divide_few(kernel, backend), add);
-      continue;
-    }
-    if (!kernel.folds_across()) {
+    else
       add(std::move(kernel));
-      continue;
-    }
-    auto [rows, columns] = codegen::split_across(kernel, device);
-    add(std::move(rows));
-    add(std::move(columns));
   }
+}
+
+/// Whether threads can hold what they need of the rows of each kernel that folds across rows, too.
+bool Program::Impl::rows_fit() const {
+  const codegen::DeviceDescription& device = codegen::describe(options.target);
+  return std::ranges::all_of(partition.groups, [&](const passes::Group& group) {
+    if (group.kind == passes::GroupKind::gemm || group.after_rows.empty()) return true;
+    return codegen::fits_rows_across(lower(group), device);
+  });
 }
 
 Device& Program::runs_on() const {

@@ -38,6 +38,7 @@ struct Program::Impl {
   codegen::Kernel lower(const passes::Group& group) const;
   /// Cuts groups that would leave processors idle.
   void cut_groups();
+  bool rows_fit() const;
   /// Kernels and sources of the partition's groups.
   void generate();
   /// Which of them share launches; those get the text that serves for it (runtime/join_program.cpp).

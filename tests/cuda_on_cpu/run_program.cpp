@@ -6,6 +6,8 @@
 #include <cstring>
 #include <map>
 
+#include "codegen/device.h"
+#include "ir/base/check.h"
 #include "passes/join_bias.h"
 #include "runtime/kernel_params.h"
 #include "runtime/matmul.h"
@@ -177,6 +179,10 @@ class Run {
     launch.cluster = first.cluster;
     launch.shared_bytes = first.shared_bytes;
     launch.together = first.together;
+    std::int64_t shared = first.shared_bytes;
+    for (const Region& r : compiled->shared_arrays()) shared += r.bytes;
+    SINTER_ASSERT(shared <= codegen::describe(first.target).shared_bytes_per_block,
+                  "{}: {} bytes of shared memory, more than {} has", first.name, shared, first.target.arch);
     run_launch(launch);
   }
 

@@ -69,6 +69,31 @@ TEST_CASE("rows and across them: results that elements of all rows need") {
   CHECK(off_exact(g, {whole_numbers(DType::f32, {24, 24}, 7)}) == "");
 }
 
+TEST_CASE("rows and across them: of tensors that are joined") {
+  for (const char* dtype : {"f32", "bf16", "int8"})
+    for (const int axis : {0, 1}) {
+      const std::string second = axis == 1 ? "300, 30" : "50, 20";
+      const ir::Graph g = ir::parse(fmt::format(R"(graph @joined(%x: {0}[300, 20], %z: {0}[{1}]) {{
+        %a = concat(%x, %z, axis={2})
+        return sum(%a, axes=[1]), sum(%a, axes=[0])
+      }})",
+                                                dtype, second, axis));
+      const DType t = g.dtype(g.inputs()[0]);
+      const std::vector<std::int64_t> shape =
+          axis == 1 ? std::vector<std::int64_t>{300, 30} : std::vector<std::int64_t>{50, 20};
+      CHECK(off_exact(g, {whole_numbers(t, {300, 20}, 3), whole_numbers(t, shape, 3)}) == "");
+    }
+}
+
+TEST_CASE("rows and across them: what is the same for all rows, and read elsewhere") {
+  const ir::Graph g = ir::parse(R"(graph @repeated(%x: f32[50]) {
+    %b = broadcast_to(%x, shape=[3, 50])
+    %e = add(%x, %b)
+    return max(%e, axes=[1]), sum(mul(%e, %b), axes=[1]), sum(%e, axes=[0]), sum(mul(%e, %e), axes=[0])
+  })");
+  CHECK(off_exact(g, {whole_numbers(DType::f32, {50}, 5)}) == "");
+}
+
 TEST_CASE("rows and across them: every reduction of every dtype") {
   for (DType t : all_dtypes) {
     const std::string text = fmt::format(

@@ -7,6 +7,7 @@
 
 #include "codegen/candidates.h"
 #include "codegen/device.h"
+#include "ir/parse.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/kernel_report.h"
 #include "runtime/program_impl.h"
@@ -50,6 +51,17 @@ struct Kernels {
       kernels.push_back(program->impl().kernels[i]);
       sources.push_back(program->impl().sources[i]);
       titles.push_back(fmt::format("{} of {}{} for {}", kernels.back().name, workload.name, set, arch));
+    }
+  }
+  /// Those of a graph in text form.
+  void add(const std::string& text, const std::string& arch) {
+    runtime::ProgramOptions options;
+    options.target = codegen::Target::cuda(arch);
+    const auto program = runtime::Program::build(ir::parse(text), options);
+    for (std::size_t i = 0; i < program->impl().kernels.size(); ++i) {
+      kernels.push_back(program->impl().kernels[i]);
+      sources.push_back(program->impl().sources[i]);
+      titles.push_back(fmt::format("{} of\n{}for {}", kernels.back().name, text, arch));
     }
   }
   /// The same under all other schedules that autotuning would try.
@@ -248,6 +260,51 @@ TEST_CASE("rows and across them: what threads carry along spills nothing") {
             arch);
     fitting_reports(all);
   }
+}
+
+TEST_CASE("rows and across them: many folds, along rows and across them, and many elements to a thread") {
+  need_nvrtc();
+  // `folds` of the row, and `sums` across, each of its own terms.
+  const auto graph = [](const char* dtype, int length, int folds, int sums, const char* fold) {
+    std::string text = fmt::format("graph @many(%x: {}[1000, {}]) {{\n", dtype, length), results;
+    for (int i = 0; i < folds; ++i) {
+      text += fmt::format("  %r{0} = {1}\n", i, fmt::format(fmt::runtime(fold), i + 1));
+      results += fmt::format("%r{}, ", i);
+    }
+    for (int i = 0; i < sums; ++i) {
+      text += fmt::format("  %c{0} = sum(add(%x, {0}), axes=[0])\n", i);
+      results += fmt::format("%c{}, ", i);
+    }
+    return text + "  return " + results.substr(0, results.size() - 2) + "\n}\n";
+  };
+  const char *const sum = "sum(add(%x, {}), axes=[1])", *const wide = "sum(add(%x, {}), axes=[1], dtype=f64)",
+                    *const place = "argmax(mul(%x, {}), axes=[1])";
+  for (const char* arch : {"sm_80", "sm_90a", "sm_120"}) {
+    Kernels all;
+    all.add(graph("f32", 19284, 8, 1, wide), arch);
+    all.add(graph("f32", 19284, 12, 1, wide), arch);
+    all.add(graph("f32", 8352, 8, 1, wide), arch);
+    all.add(graph("f32", 19284, 8, 1, place), arch);
+    for (const int length : {513, 1023, 2047}) {
+      all.add(graph("int8", length, 1, 1, sum), arch);
+      all.add(graph("int8", length, 1, 3, sum), arch);
+      all.add(graph("bf16", length, 1, 6, sum), arch);
+      all.add(graph("bf16", length, 1, 10, sum), arch);
+    }
+    fitting_reports(all);
+  }
+}
+
+TEST_CASE("rows and across them: what cannot be copied is not folded across where it is long") {
+  need_nvrtc();
+  Kernels all;
+  for (const char* operand : {"flip(%x, axes=[1])", "pad(%x, before=[0, 1], after=[0, 0], value=0)"})
+    all.add(fmt::format("graph @g(%x: bf16[1000, 27000]) {{\n  %a = {}\n  return max(%a, axes=[1]), sum(%a, "
+                        "axes=[0])\n}}\n",
+                        operand),
+            "sm_90a");
+  for (const codegen::KernelSource& source : all.sources) CHECK(source.schedule.chooser != "rows across");
+  fitting_reports(all);
 }
 
 TEST_CASE("folds that blocks share load 16 bytes at a time and spill nothing, for every architecture") {
