@@ -132,7 +132,7 @@ sanitized=(
   'inputs are read right*' 'few and many rows*' 'short rows\, side by side*' 'columns of any length*'
   'transposed tensors*' 'any axes of a tensor*' 'argmax and argmin*' 'folding nothing*' 'rows of no elements*'
   'strict: a sum*' 'conversions one after*' 'every operation is right on f32'
-  'rows and across them: results*' 'long rows\, each of a block' 'rows that are shared by blocks*'
+  'rows and across them: results*' 'rows and across them: the gradients*' 'long rows\, each of a block' 'rows that are shared by blocks*'
   'rows of odd lengths beside*' 'sums of exponentials over columns' 'means and squared distances from them over rows that*'
 )
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)

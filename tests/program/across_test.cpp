@@ -39,8 +39,9 @@ std::string layer_norm_backward(DType t, const std::vector<std::int64_t>& shape)
 }  // namespace
 
 TEST_CASE("rows and across them: the gradients of a normalisation") {
-  const std::vector<std::int64_t> shapes[] = {{1, 64},   {2, 8},    {3, 100},   {64, 64}, {70, 31},
-                                              {5, 1000}, {9, 2048}, {2, 3, 40}, {700, 16}};
+  const std::vector<std::int64_t> shapes[] = {{1, 64},   {2, 8},      {3, 100},  {64, 64},
+                                              {70, 31},  {5, 1000},   {9, 2048}, {2, 3, 40},
+                                              {700, 16}, {140, 1001}, {5, 4099}, {3, 9001}};
   for (DType t : {DType::f32, DType::bf16, DType::f64})
     for (const std::vector<std::int64_t>& shape : shapes) {
       const std::string text = layer_norm_backward(t, shape);
