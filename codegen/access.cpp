@@ -154,8 +154,6 @@ bool is_same_for_rows(const Kernel& k, int value) {
 
 namespace {
 
-constexpr int copy_bytes = 16;  // that divide a bulk copy and where it starts
-
 /// Whether rows are elements side by side that nothing guards or writes.
 bool is_plain_row(const Kernel& k, const KernelValue& x, int inner) {
   return std::ranges::count(k.axes, true, &KernelAxis::reduced) == 1 && x.kind == KernelValue::Kind::load &&
@@ -170,18 +168,20 @@ bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vec
   if (!is_plain_row(k, x, inner)) return false;
   const std::int64_t step =
       vectors.skewed ? vectors.elements : k.axes[static_cast<std::size_t>(inner)].extent.value();
-  return access_elements(k, x.buffer, x.address, inner, step, copy_bytes, vectors.start) * size_of(x.dtype) ==
-         copy_bytes;
+  return access_elements(k, x.buffer, x.address, inner, step, bulk_copy_bytes, vectors.start) *
+             size_of(x.dtype) ==
+         bulk_copy_bytes;
 }
 
 bool copies_with_neighbours(const Kernel& k, int value, int inner) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (!is_plain_row(k, x, inner) || k.buffers[static_cast<std::size_t>(x.buffer)].alignment % copy_bytes != 0)
+  if (!is_plain_row(k, x, inner) ||
+      k.buffers[static_cast<std::size_t>(x.buffer)].alignment % bulk_copy_bytes != 0)
     return false;
   // No other row ends where the last one does.
   for (std::size_t i = 0; i < k.axes.size(); ++i) {
     const ir::Dim step = x.address.factor(static_cast<int>(i));
-    const std::int64_t least = k.axes[i].reduced ? 0 : copy_bytes / size_of(x.dtype);
+    const std::int64_t least = k.axes[i].reduced ? 0 : bulk_copy_bytes / size_of(x.dtype);
     if (!k.axes[i].extent.is(1) && (!step.is_constant() || step.value() < least)) return false;
   }
   return true;
@@ -190,7 +190,7 @@ bool copies_with_neighbours(const Kernel& k, int value, int inner) {
 std::int64_t places_of_copy(const Kernel& k, int value, int inner) {
   const std::int64_t length = k.row_length().value();
   if (copies_in_bulk(k, value, inner, {})) return length;
-  const int step = copy_bytes / size_of(k.values[static_cast<std::size_t>(value)].dtype);
+  const int step = bulk_copy_bytes / size_of(k.values[static_cast<std::size_t>(value)].dtype);
   return (length + step - 1) / step * step + step;
 }
 

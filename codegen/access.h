@@ -55,9 +55,12 @@ bool is_same_for_rows(const Kernel& kernel, int value);
 /// where the axis `inner` is the only one folded, and alignment allows it.
 bool copies_in_bulk(const Kernel& kernel, int value, int inner, const RowVectors& vectors);
 
+/// Divides the bytes of a bulk copy and where it starts.
+constexpr int bulk_copy_bytes = 16;
+
 /// Whether bulk copies can bring whole rows that begin and end anywhere, with the rest of the 16 bytes in
-/// which they do. Of addresses that only grow with every index, so that all of that lies in the tensor, but
-/// for what follows its last element.
+/// which they do. Of addresses that grow with every index, so that all of that lies in the tensor, but for
+/// what follows the end of the last row.
 bool copies_with_neighbours(const Kernel& kernel, int value, int inner);
 
 /// Elements for which a copy of a whole row, with neighbours or without, needs room.

@@ -172,8 +172,7 @@ std::string CudaEmitter::first_of_row(int v) {
 }
 
 int CudaEmitter::copy_step(int v) const {
-  constexpr int copy_bytes = 16;
-  return copy_bytes / size_of(value(v).dtype);
+  return bulk_copy_bytes / size_of(value(v).dtype);
 }
 
 void CudaEmitter::declare_row_value(int v) {

@@ -58,13 +58,16 @@ bool Fuser::are_rows_and_columns(const Building& a, const Building& b) const {
   return length * carried_bytes <= most_carried_bytes && 2 * length * read_bytes <= options_.row_memory;
 }
 
+/// Whether a node runs along no axes but those of a row.
+bool Fuser::lies_in_row(Value v, const Building& rows) const {
+  return std::ranges::all_of(
+      alignment_[v.id], [&](int axis) { return axis < 0 || rows.reduced[static_cast<std::size_t>(axis)]; });
+}
+
 /// Whether a node of `columns` that runs along rows alone, and so is computed for each of them, must be
 /// stored: others than the nodes of both groups read it.
 bool Fuser::is_stored_for_row(Value v, const Building& columns, const Building& rows) const {
-  const bool in_row = !alignment_[v.id].empty() && std::ranges::all_of(alignment_[v.id], [&](int axis) {
-    return axis < 0 || rows.reduced[static_cast<std::size_t>(axis)];
-  });
-  if (!in_row) return false;
+  if (alignment_[v.id].empty() || !lies_in_row(v, rows)) return false;
   std::uint32_t inside = 0;
   for (const Building* g : {&columns, &rows})
     for (Value reader : g->nodes)
@@ -87,8 +90,7 @@ std::string Fuser::fold_across(int a, int b, const std::vector<Edge>& edges) {
       if (is_stored_for_row(v, columns, rows)) return "it stores what is the same for all rows";
       continue;
     }
-    const bool in_row = std::ranges::all_of(
-        alignment_[v.id], [&](int axis) { return axis < 0 || rows.reduced[static_cast<std::size_t>(axis)]; });
+    const bool in_row = lies_in_row(v, rows);
     const bool finds_place = reduction && ir::reduction_info(g_.op(v)).accumulator == ir::Accumulator::index;
     if (finds_place) return "a place is found in whole rows or columns only";
     if (reduction ? depends : !in_row || alignment_[v.id].empty())

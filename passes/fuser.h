@@ -106,6 +106,7 @@ class Fuser {
     return std::ranges::any_of(edges, [&](const Edge& e) { return is_after(e); });
   }
   bool are_rows_and_columns(const Building& a, const Building& b) const;
+  bool lies_in_row(ir::Value v, const Building& rows) const;
   bool is_stored_for_row(ir::Value v, const Building& columns, const Building& rows) const;
   std::string fold_across(int a, int b, const std::vector<Edge>& edges);
 
