@@ -175,11 +175,6 @@ class SharedRows {
     return {};
   }
 
-  /// Whether some rows, which have a vector less than others, leave the last block without any.
-  bool leaves_block_empty() const {
-    return s_.skewed && vectors_.span.value() - s_.vector <= (sharing_.blocks() - 1) * part_;
-  }
-
   Schedule divide() {
     if (device_.bulk_copies)
       for (const Crossing& c : s_.crossings)
@@ -259,13 +254,10 @@ std::optional<Schedule> shared_rows(const Kernel& k, const DeviceDescription& de
   if (k.fixed_fold_order) return refuse("the order of folds is fixed");
   if (k.folds_across()) return refuse("something is folded across rows, too");
   if (inner < 0 || !k.row_length().is_constant()) return refuse("the length of rows is not known");
-  std::optional<SharedRows> rows(std::in_place, k, device, row_vectors(k, inner, device.vector_bytes));
-  for (bool again = false;; again = true) {
-    if (!also_short && rows->registers_do()) return refuse("rows fit the registers of a few threads");
-    if (const std::string reason = rows->keep(); !reason.empty()) return refuse(reason);
-    if (again || !rows->leaves_block_empty()) return rows->divide();
-    rows.emplace(k, device, row_vectors_of(k, inner, vector_elements(k, inner, device.vector_bytes), false));
-  }
+  SharedRows rows(k, device, row_vectors(k, inner, device.vector_bytes));
+  if (!also_short && rows.registers_do()) return refuse("rows fit the registers of a few threads");
+  if (const std::string reason = rows.keep(); !reason.empty()) return refuse(reason);
+  return rows.divide();
 }
 
 }  // namespace
@@ -343,7 +335,7 @@ class Varied : public RowVariants {
     if (blocks > most || (cluster && !std::has_single_bit(static_cast<unsigned>(blocks))) ||
         length / blocks < least_part || chosen_.joined != joinable(k_, !cluster) ||
         part_of_block(length, blocks) * bytes + other_shared > device_.shared_bytes_per_block ||
-        part_of_block(length, blocks) * (blocks - 1) >= vectors_.span.value() - chosen_.vector)
+        part_of_block(length, blocks) * (blocks - 1) >= least_span(vectors_))
       return;
     Schedule s = chosen_;
     Factor& now = row_axis(s).front();

@@ -20,7 +20,7 @@ CudaEmitter::CudaEmitter(const Kernel& k, const Schedule& s, const Target& targe
   const std::vector<int>& walked = k.has_reduction() && !s.columns ? reduced_axes_ : kept_axes_;
   if (!walked.empty()) inner_ = walked.back();
   if (inner_ >= 0) along_inner_ = k.varies_along({inner_});
-  if (s.skewed) by_ = row_vectors_of(k, inner_, vector_, true);
+  if (inner_ >= 0 && k.has_reduction() && !s.columns) by_ = row_vectors_of(k, inner_, vector_, s.skewed);
 }
 
 KernelSource CudaEmitter::run() {

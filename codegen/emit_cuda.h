@@ -133,6 +133,8 @@ class CudaEmitter {
   void find_places(const Walk& walk);
 
   // emit_cuda_shared.cpp
+  bool lies_in_lines() const;
+  void place_in_line();
   void place_block(KernelSource& source, const Staging& staging);
   /// Elements of a row that a block has room for.
   std::int64_t part_in_block() const;

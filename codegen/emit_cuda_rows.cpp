@@ -40,9 +40,11 @@ void CudaEmitter::place_thread(const std::string& first) {
 /// The indices of the row u, and what of memory it takes.
 void CudaEmitter::place_row() {
   body_.decode("u", kept_axes_);
-  if (!schedule_.skewed) return;
-  place_vectors();
-  walk_end_ = "full";
+  if (schedule_.skewed) {
+    place_vectors();
+    walk_end_ = "full";
+  }
+  if (lies_in_lines()) place_in_line();
 }
 
 void CudaEmitter::print_rows(KernelSource& source) {
@@ -209,7 +211,7 @@ void CudaEmitter::open_chunk(Chunks order) {
     lines_.add("#pragma unroll");
     lines_.open(fmt::format("for (int c = 0; c < {}; ++c) {{", chunks_));
     lines_.add(fmt::format("const int f = begin + ({} * c + t){};", team_, vector));
-    lines_.open(schedule_.skewed ? "if (f >= skip && f < count) {" : "if (f < count) {");
+    lines_.open(lies_in_lines() ? "if (f >= skip && f < count) {" : "if (f < count) {");
     place_shared_element();
     return;
   }
@@ -277,7 +279,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
 
 /// The number of the element at hand in its row.
 std::string CudaEmitter::place_in_row() const {
-  return fmt::format("{}{}", sharers_ > 1 || schedule_.skewed ? "e" : "f",
+  return fmt::format("{}{}", sharers_ > 1 || schedule_.skewed || lies_in_lines() ? "e" : "f",
                      vector_ > 1 && !at_edge_ ? " + k" : "");
 }
 

@@ -27,6 +27,17 @@ int CudaEmitter::shared_access(int v) const {
   return std::min(vector_, widest / size_of(value(v).dtype));
 }
 
+/// Whether a row's first vector lies in shared memory where it lies in a line of global memory: `pad`
+/// elements after the line's begin. A block with a row's begin has `skip` places for these.
+bool CudaEmitter::lies_in_lines() const {
+  return shared_rows_ && by_.off_lines.has_value();
+}
+
+void CudaEmitter::place_in_line() {
+  lines_.add(fmt::format("const int pad = (int)(({}{}) & {});", body_.affine(*by_.off_lines, "row"),
+                         schedule_.skewed ? " + lead" : "", vectors_of_line * vector_ - 1));
+}
+
 /// Which row, and what part of it.
 void CudaEmitter::place_block(KernelSource& source, const Staging& staging) {
   if (cluster_ > 1) {
@@ -41,26 +52,27 @@ void CudaEmitter::place_block(KernelSource& source, const Staging& staging) {
   }
   lines_.add("const int t = (int)threadIdx.x;");
   place_row();
-  const std::string end = schedule_.skewed ? "pad + full" : row_length_;
-  const std::string before_start = schedule_.skewed ? " + lead - pad" : "";
+  const std::string end = (lies_in_lines() ? "pad + " : "") + walk_end_;
   if (sharers_ > 1) {
     const std::string n_part = body_.length(part_in_block(), "n_part");
     lines_.add(fmt::format("const index before = (index)rank * {};", n_part));
     lines_.add(fmt::format("const int count = (int)({0} - before < {1} ? {0} - before : {1});", end, n_part));
-    lines_.add(fmt::format("const index start = before{};", before_start));
+    lines_.add(fmt::format("const index start = before{}{};", schedule_.skewed ? " + lead" : "",
+                           lies_in_lines() ? " - pad" : ""));
     source.units = source.units * ir::Dim(sharers_);
   } else {
     lines_.add(fmt::format("const int count = (int)({});", end));
-    if (schedule_.skewed) lines_.add("const index start = lead - pad;");
+    if (lies_in_lines())
+      lines_.add(fmt::format("const index start = {} - pad;", schedule_.skewed ? "lead" : "0"));
   }
-  if (schedule_.skewed)
+  if (lies_in_lines())
     lines_.add(fmt::format("const int skip = {};", sharers_ > 1 ? "rank == 0 ? pad : 0" : "pad"));
   declare_shared(source);
   start_copies();
 }
 
 std::int64_t CudaEmitter::part_in_block() const {
-  return part_of_block(schedule_.skewed ? places_in_lines(by_) : k_.row_length().value(), sharers_);
+  return part_of_block(places_in_lines(by_), sharers_);
 }
 
 /// One array after the other, each at a multiple of 128 bytes.
@@ -84,10 +96,10 @@ void CudaEmitter::start_copies() {
   if (schedule_.bulk_loads.empty()) return;
   for (int v : schedule_.bulk_loads) lines_.add(fmt::format("__shared__ bulk_barrier arrived{};", v));
   lines_.open("if (t == 0) {");
-  const std::string skip = schedule_.skewed ? " + skip" : "",
-                    copied = schedule_.skewed ? "(count - skip)" : "count";
+  const std::string skip = lies_in_lines() ? " + skip" : "",
+                    copied = lies_in_lines() ? "(count - skip)" : "count";
   lines_.add(
-      fmt::format("const index i{} = {}{};", inner_, sharers_ > 1 || schedule_.skewed ? "start" : "0", skip));
+      fmt::format("const index i{} = {}{};", inner_, sharers_ > 1 || lies_in_lines() ? "start" : "0", skip));
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));
@@ -111,7 +123,7 @@ void CudaEmitter::fetch_ahead() {
     // The later row's vectors may begin a few elements further on.
     if (schedule_.skewed) place = fmt::format("({0}) / {1} * {1}", place, load_access(v));
     lines_.add(fmt::format("bulk_prefetch{}({} + {}, (uint32){} * {}u);", copies_like(schedule_),
-                           body_.buffer(x.buffer), place, schedule_.skewed ? "(count - skip)" : "count",
+                           body_.buffer(x.buffer), place, lies_in_lines() ? "(count - skip)" : "count",
                            size_of(x.dtype)));
   }
   lines_.close();
@@ -147,7 +159,7 @@ void CudaEmitter::load_next(const Walk& w) {
 
 void CudaEmitter::load_ahead_at(const Walk& loads, const std::string& place) {
   lines_.add(fmt::format("const int next = {};", place));
-  lines_.open(fmt::format("if ({}next < count) {{", schedule_.skewed ? "next >= skip && " : ""));
+  lines_.open(fmt::format("if ({}next < count) {{", lies_in_lines() ? "next >= skip && " : ""));
   lines_.add("const int f = next;");
   place_shared_element();
   load_vectors(loads, "[c]");
@@ -159,7 +171,7 @@ bool CudaEmitter::is_ahead(int v) const {
 }
 
 void CudaEmitter::place_shared_element() {
-  const bool starts = sharers_ > 1 || schedule_.skewed;
+  const bool starts = sharers_ > 1 || lies_in_lines();
   if (starts) lines_.add("const index e = start + f;");
   body_.decode(starts ? "e" : "f", reduced_axes_);
 }
@@ -233,7 +245,7 @@ void CudaEmitter::print_shared_walk(const Walk& w, const Walk* more) {
     lines_.add("#pragma unroll 1");
     const std::string own = vector_ > 1 ? fmt::format("t * {}", vector_) : "t";
     const std::string first =
-        schedule_.skewed ? fmt::format("{0} < skip ? {0} + {1} : {0}", own, team_ * vector_) : own;
+        lies_in_lines() ? fmt::format("{0} < skip ? {0} + {1} : {0}", own, team_ * vector_) : own;
     lines_.open(fmt::format("for (int f = {}; f < count; f += {}) {{", first, team_ * vector_));
     place_shared_element();
     visit(w, "", each);

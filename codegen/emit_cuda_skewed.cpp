@@ -15,10 +15,6 @@ void CudaEmitter::place_vectors() {
   lines_.add(fmt::format("const int lead = (int)(-({}) & {});", body_.affine(by_.start, "row"), vector_ - 1));
   lines_.add(fmt::format("const index full = ({} - {}) / {} * {};", row_length_,
                          by_.spare == 0 ? "lead" : std::to_string(by_.spare), vector_, vector_));
-  // The first vector's place in its line.
-  if (shared_rows_)
-    lines_.add(fmt::format("const int pad = (int)(({} + lead) & {});", body_.affine(by_.start, "row"),
-                           vectors_of_line * vector_ - 1));
   // Of blocks that share a row the first has them.
   const std::string all = fmt::format("(int)({} - full)", row_length_);
   lines_.add(fmt::format("const int edges = {};", sharers_ > 1      ? "rank == 0 ? " + all + " : 0"

@@ -13,7 +13,7 @@ constexpr std::int64_t most_block_elements = 32768;  // of one block, if a clust
 constexpr std::int64_t least_part_elements = 2048;   // of a block in a cluster
 constexpr int portable_cluster = 8;
 constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
-constexpr int crowded_bytes = 53 << 10;      // four
+constexpr int crowded_bytes = 55 << 10;      // four
 
 /// How many blocks share a row of whose elements copies bring all: such that three or four of them, which is
 /// all that their threads have registers for, hold most of a multiprocessor's memory; 0 where that is too
@@ -108,6 +108,8 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
     while (rows.is_constant() && 2 * blocks * rows.value() <= device.processors && 2 * blocks <= most &&
            length / (std::int64_t{2} * blocks) >= least_part_elements)
       blocks *= 2;
+    // None is left without any of a row.
+    while (blocks > 1 && part_of_block(length, blocks) * (blocks - 1) >= least_span(vectors)) --blocks;
     return blocks;
   };
   int cluster = 1;
@@ -139,7 +141,7 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   }
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
-  constexpr std::int64_t least_bytes = 384 << 10;
+  constexpr std::int64_t least_bytes = 352 << 10;
   const int largest = !crowded && messages_do(k, device, crossings, vectors) ? 4 : 8;
   const bool comfortable = fits && (cluster == 1 || holds_most != 0 ||
                                     part_bytes(cluster) <= (crowded ? crowded_bytes : comfortable_bytes));

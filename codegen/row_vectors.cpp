@@ -62,8 +62,8 @@ double accesses_per_element(const Kernel& k, int inner, const std::vector<Access
   return sum;
 }
 
-/// A row's elements are all that is folded, one after the other.
-bool may_be_skewed(const Kernel& k, int inner) {
+/// Whether a row's elements are all that is folded, one after the other.
+bool is_one_stretch(const Kernel& k, int inner) {
   return std::ranges::count(k.axes, true, &KernelAxis::reduced) == 1 && k.row_length().is_constant() &&
          k.axes[static_cast<std::size_t>(inner)].reduced && !k.fixed_fold_order && !k.folds_across() &&
          k.segment_axis() < 0;
@@ -80,7 +80,8 @@ int reach(const Kernel& k, int inner, const Access& a, int elements) {
 /// The vectors of one access.
 RowVectors along_with(const Kernel& k, int inner, const std::vector<Access>& all, int elements,
                       const Access& leader) {
-  RowVectors by{elements, true, without(leader.address, inner), 0, {}};
+  const Affine start = without(leader.address, inner);
+  RowVectors by{elements, true, start, 0, {}, start};
   for (const Access& a : all)
     if (!a.stores && is_shifted(k, a.buffer, a.address, inner, by))
       by.spare = std::max(by.spare, reach(k, inner, a, elements));
@@ -103,6 +104,24 @@ RowVectors best_of(const Kernel& k, int inner, const std::vector<Access>& all, i
   return best;
 }
 
+bool is_multiple(const Kernel& k, const Affine& address, int of) {
+  return address.constant.known_divisor(k.facts) % of == 0 &&
+         std::ranges::all_of(address.terms,
+                             [&](const Term& t) { return t.factor.known_divisor(k.facts) % of == 0; });
+}
+
+/// Where rows that begin at vectors begin, if not at lines: those that are stored, or else loaded.
+std::optional<Affine> start_off_lines(const Kernel& k, int inner, int elements) {
+  if (elements == 1 || !is_one_stretch(k, inner)) return std::nullopt;
+  for (const Access& a : accesses(k, inner)) {
+    Affine start = without(a.address, inner);
+    if (!a.leads || !is_multiple(k, start, elements)) continue;
+    if (is_multiple(k, start, vectors_of_line * elements)) return std::nullopt;
+    return start;
+  }
+  return std::nullopt;
+}
+
 int widest_vector(const Kernel& k, const std::vector<Access>& all, int bytes) {
   int narrowest = access_bytes;
   for (const Access& a : all)
@@ -122,7 +141,7 @@ bool is_shifted(const Kernel& k, int buffer, const Affine& address, int inner, c
 
 RowVectors row_vectors(const Kernel& k, int inner, int bytes) {
   const RowVectors own = row_vectors_of(k, inner, vector_elements(k, inner, bytes), false);
-  if (!may_be_skewed(k, inner)) return own;
+  if (!is_one_stretch(k, inner)) return own;
   const std::vector<Access> all = accesses(k, inner);
   const int elements = widest_vector(k, all, bytes);
   if (elements == 1 || k.row_length().value() < std::int64_t{least_vectors} * elements) return own;
@@ -134,7 +153,7 @@ RowVectors row_vectors(const Kernel& k, int inner, int bytes) {
 
 RowVectors row_vectors_of(const Kernel& k, int inner, int elements, bool skewed) {
   if (skewed) return best_of(k, inner, accesses(k, inner), elements);
-  return {elements, false, {}, 0, k.row_length()};
+  return {elements, false, {}, 0, k.row_length(), start_off_lines(k, inner, elements)};
 }
 
 int most_edges(const RowVectors& by) {
@@ -142,8 +161,12 @@ int most_edges(const RowVectors& by) {
   return by.spare > 0 ? by.spare + by.elements - 1 : 2 * (by.elements - 1);
 }
 
+std::int64_t least_span(const RowVectors& by) {
+  return by.span.value() - (by.skewed && by.spare == 0 ? by.elements : 0);
+}
+
 std::int64_t places_in_lines(const RowVectors& by) {
-  return by.span.value() + (by.skewed ? (vectors_of_line - 1) * by.elements : 0);
+  return by.span.value() + (by.off_lines ? (vectors_of_line - 1) * by.elements : 0);
 }
 
 }  // namespace sinter::codegen

@@ -3,6 +3,8 @@
 // that lie in a row as a whole. The few elements before the first of them and after the last go one by one.
 #pragma once
 
+#include <optional>
+
 #include "codegen/kernel.h"
 
 namespace sinter::codegen {
@@ -15,6 +17,8 @@ struct RowVectors {
   /// their vectors. All rows have as many vectors then; else, if 0, some have one less.
   int spare = 0;
   ir::Dim span;  // of a row's elements, those in vectors, at most
+  /// Where in memory a row begins, if its first vector may be any of a line.
+  std::optional<Affine> off_lines;
 };
 
 /// Whether a load whose accesses begin at other places than the rows' vectors is made of two of them, which
@@ -31,8 +35,11 @@ RowVectors row_vectors_of(const Kernel& kernel, int inner, int elements, bool sk
 /// Elements of a row that are in no vector, at most.
 int most_edges(const RowVectors& vectors);
 
-/// Vectors to a line of memory. A row's first may be any of one; where rows lie in shared memory, they lie in
-/// lines as in global memory, so that warps move whole ones.
+/// Elements of a row that are in vectors, at least.
+std::int64_t least_span(const RowVectors& vectors);
+
+/// Vectors to a line of memory. Rows in shared memory lie in lines as in global memory, so that warps move
+/// whole ones: of rows of 57,332 f32, 92 instead of 87 % of what a copy reaches.
 constexpr int vectors_of_line = 8;
 
 /// Places for elements that a row takes then.

@@ -354,6 +354,41 @@ TEST_CASE("what a block keeps in shared memory, and the blocks of a cluster, sta
   CHECK(odd.shared_bytes == (100000 / 8 / 128 + 1) * 128 * 4);
 }
 
+TEST_CASE("rows in shared memory lie in lines as in global memory") {
+  const auto of = [](const std::string& input) {
+    return source_of(
+        kernel_of("%x: " + input + ")", "return mul(%x, sum(mul(%x, %x), axes=[1], keepdims=true))"), h100);
+  };
+  const KernelSource off = of("f32[96, 16388]");
+  CHECK(off.text.find("const int pad = (int)((i0 * row_s0) & 31);") != std::string::npos);
+  CHECK(off.text.find("bulk_load(s0 + skip, ") != std::string::npos);
+  CHECK(off.shared_bytes == (16388 + 28) * 4);
+  const KernelSource narrow = of("bf16[96, 33000]");
+  CHECK(narrow.text.find("& 63);") != std::string::npos);
+  CHECK(narrow.shared_bytes == ((33000 + 56) * 2 + 127) / 128 * 128);
+  for (const char* input : {"f32[96, 16384]", "f32[96, 16416]", "bf16[96, 33024]"})
+    CHECK(of(input).text.find("pad") == std::string::npos);
+}
+
+TEST_CASE("no block that shares a row is left without any of it") {
+  const char* const softmax =
+      "%e = exp(sub(%x, max(%x, axes=[1], keepdims=true)))\n"
+      "  return div(%e, sum(%e, axes=[1], keepdims=true))";
+  // 31 of 32 blocks would have all of the first six rows.
+  for (const char* input :
+       {"f32[2, 98708]", "f32[2, 99112]", "f32[2, 102748]", "f32[2, 103152]", "f32[2, 106788]",
+        "f32[2, 110828]", "f32[2, 98709]", "f32[3, 100004]", "bf16[2, 197400]", "f64[2, 49300]"}) {
+    const KernelSource s = source_of(kernel_of(fmt::format("%x: {})", input), softmax), h100);
+    const Factor& blocks = s.schedule.axes[1].front();
+    INFO(input << ": " << s.schedule.str());
+    REQUIRE((blocks.level == Level::grid || blocks.level == Level::cluster));
+    const std::string text = input;
+    const std::int64_t length = std::stoll(text.substr(text.find(' ')));
+    const std::int64_t part = s.shared_bytes / (text[0] == 'b' ? 2 : text[1] == '6' ? 8 : 4);
+    CHECK((blocks.size - 1) * part < length - s.schedule.vector);
+  }
+}
+
 TEST_CASE("where the order of folds is fixed, nothing but lengths decides who folds what") {
   const auto of = [](std::string_view inputs, std::string_view body,
                      const passes::InputStrides& strides = {}) {

@@ -84,6 +84,17 @@ TEST_CASE("odd rows of several blocks") {
   check(formulas[2], bf16, 3, 200001);
 }
 
+TEST_CASE("rows that begin at vectors, but anywhere in lines of memory") {
+  check_lengths(f32, 5, {12292, 16396});
+  check_lengths(bf16, 4, {24584});
+  check_lengths(f32, 3, {50260});
+  check(formulas[0], f32, 5, 80004);
+  check(formulas[1], bf16, 4, 150008);
+  check(formulas[2], f32, 4, 131076);
+  check(formulas[0], f32, 2, 98708);
+  check(formulas[4], DType::f64, 2, 49300);
+}
+
 TEST_CASE("rows of odd lengths beside vectors of other dtypes are right") {
   constexpr std::int64_t rows = 3;
   for (const std::int64_t length : {2049, 1027})
