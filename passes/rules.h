@@ -28,6 +28,9 @@ enum class RuleClass : std::uint8_t {
 std::string_view name(RuleClass c);
 /// `ends_narrow`: the value is f32 and ends in 16 bits (see narrow_values).
 bool allowed(RuleClass c, Numerics numerics, bool ends_narrow = false);
+/// Whether a rule for a value of 16 bits waits until the pass `precision` has made it one of f32: the
+/// constants that it makes of others would be rounded to 16 bits.
+bool waits_for_precision(RuleClass c);
 
 /// Kinds of dtypes that a rule holds for: of its letter x, or of the result where there is none.
 enum RuleTypes : unsigned {

@@ -220,6 +220,10 @@ bool allowed(RuleClass c, Numerics numerics, bool ends_narrow) {
   return numerics == Numerics::fast;
 }
 
+bool waits_for_precision(RuleClass c) {
+  return c == RuleClass::narrow || c == RuleClass::real_only;
+}
+
 bool admits(unsigned types, DType t) {
   const unsigned kind = is_float(t)         ? floats
                         : is_bool(t)        ? bools

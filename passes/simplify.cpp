@@ -104,6 +104,11 @@ class Simplifier {
     return make(Op::broadcast_to, {&now, 1}, attrs);
   }
 
+  bool may_apply(RuleClass c, Value v) const {
+    const bool early = !precision_decided_ && is_16bit_float(graph_.dtype(v)) && waits_for_precision(c);
+    return !early && allowed(c, numerics_, ends_narrow_);
+  }
+
   Value apply_first(Value v) {
     if (is_of_constants(v)) return {};  // to be folded, not moved about
     const RuleIndex::Entry& entry = rule_index().of(graph_.op(v));
@@ -111,7 +116,7 @@ class Simplifier {
       if (const Value next = apply(rule, v); next.valid()) return next;
     const RuleContext context{graph_, precision_decided_, make_};
     for (const CodedRule* rule : entry.coded) {
-      if (!allowed(rule->rule_class, numerics_, ends_narrow_)) continue;
+      if (!may_apply(rule->rule_class, v)) continue;
       if (const Value next = rule->apply(context, v); next.valid() && next != v) return next;
     }
     return {};
@@ -119,7 +124,7 @@ class Simplifier {
 
   Value apply(const ParsedRule& parsed, Value v) {
     const AlgebraRule& rule = *parsed.rule;
-    if (!allowed(rule.rule_class, numerics_, ends_narrow_)) return {};
+    if (!may_apply(rule.rule_class, v)) return {};
     PatternBindings bindings;
     if (!match(graph_, v, parsed.from, bindings)) return {};
     if (!admits(rule.types, graph_.dtype(bindings['x'].valid() ? bindings['x'] : v))) return {};

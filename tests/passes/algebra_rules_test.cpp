@@ -241,8 +241,11 @@ TEST_CASE("every rule of algebra is applied in the modes that allow it and in no
       for (Numerics numerics : {Numerics::strict, Numerics::standard, Numerics::fast}) {
         const bool same = ir::equal(before, simplify(before, {numerics}));
         INFO(name(numerics) << " " << describe(rule, t, k));
-        if (allowed(rule.rule_class, numerics)) CHECK_FALSE(same);
-        if (!allowed(rule.rule_class, numerics) && same) ++left_alone;  // else another rule holds for this k
+        const bool waits =
+            waits_for_precision(rule.rule_class) && is_16bit_float(before.dtype(before.outputs()[0].value));
+        const bool applies = allowed(rule.rule_class, numerics) && !waits;
+        if (applies) CHECK_FALSE(same);
+        if (!applies && same) ++left_alone;  // else another rule holds for this k
       }
     });
     CHECK(cases > 0);

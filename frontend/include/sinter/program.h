@@ -19,7 +19,7 @@ class Program;
 /// What code is generated for: "cpu", or an NVIDIA architecture: "sm_90a", or "compute_90" for PTX, which
 /// serves newer GPUs too. Neither needs to be there.
 struct Target {
-  explicit Target(std::string name = "cpu") : name(std::move(name)) {}
+  explicit Target(std::string named = "cpu") : name(std::move(named)) {}
   std::string name;
 };
 
