@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -206,15 +207,17 @@ std::string BodyPrinter::identity(int value) {
   return literal(s, fmt::format("e{}", value));
 }
 
-void BodyPrinter::decode(const std::string& number, const std::vector<int>& axes) {
-  std::string rest = number;
+void BodyPrinter::decode(const std::string& variable, const std::vector<int>& axes) {
+  SINTER_ASSERT(std::ranges::all_of(variable, [](char c) { return std::isalnum(c) != 0 || c == '_'; }),
+                "names are made of '{}'", variable);
+  std::string rest = variable;
   for (std::size_t i = axes.size(); i-- > 0;) {
     if (i == 0) {
       lines_.add(fmt::format("const index i{} = {};", axes[i], rest));
       break;
     }
     lines_.add(fmt::format("const index i{} = {} % {};", axes[i], rest, extent(axes[i])));
-    const std::string next = fmt::format("{}_{}", number, axes[i]);
+    const std::string next = fmt::format("{}_{}", variable, axes[i]);
     lines_.add(fmt::format("const index {} = {} / {};", next, rest, extent(axes[i])));
     rest = next;
   }

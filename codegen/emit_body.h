@@ -62,8 +62,9 @@ class BodyPrinter {
   /// The parameter that holds the value a fold of the reduction `value` starts from.
   std::string identity(int value);
   std::string literal(const ir::Scalar& s, const std::string& name);
-  /// "const index i1 = rest % n1; ..." for a running number over these axes, the last one fastest.
-  void decode(const std::string& number, const std::vector<int>& axes);
+  /// "const index i1 = rest % n1; ..." for the variable of a running number over these axes, the last one
+  /// fastest.
+  void decode(const std::string& variable, const std::vector<int>& axes);
 
   /// Which part of the axis the row folds whose indices are declared: "segment_begin" and "segment_end".
   void segment(int axis);

@@ -29,6 +29,11 @@ bool CudaEmitter::is_read_ahead(int v) const {
 }
 
 void CudaEmitter::open_rows(KernelSource& source, const Staging& staging) {
+  // Each team writes a part, and only teams that have a row do.
+  const ir::Dim rows = k_.rows();
+  SINTER_ASSERT(parts_.value() % rows_ == 0 &&
+                    (!rows.is_constant() || parts_.value() < rows.value() + rows_ || parts_.value() == 0),
+                "{} parts of {} rows, {} to a block", parts_.str(), rows.str(), rows_);
   declare_carried(staging);
   if (rows_ == 1) lines_.add("const int t = (int)threadIdx.x;");
   load_held(staging);
@@ -38,7 +43,8 @@ void CudaEmitter::open_rows(KernelSource& source, const Staging& staging) {
     if (!is_read_ahead(v)) continue;
     lines_.add(fmt::format("{} next{};", type_name(value(v).dtype), v));
     lines_.open("{");
-    body_.decode("(index)blockIdx.x", kept_axes_);
+    lines_.add("const index first = (index)blockIdx.x;");
+    body_.decode("first", kept_axes_);
     lines_.add(fmt::format("next{} = {};", v, body_.load(v)));
     lines_.close();
   }
@@ -178,8 +184,9 @@ int CudaEmitter::copy_step(int v) const {
 void CudaEmitter::declare_row_value(int v) {
   if (parts_.value() == 0 || !is_read_ahead(v)) return body_.declare(v);
   lines_.add(fmt::format("const {} v{} = next{};", type_name(value(v).dtype), v, v));
-  lines_.open("if (u + n_parts < n_rows) {");
-  body_.decode("u + n_parts", kept_axes_);
+  lines_.add("const index next_row = u + n_parts;");
+  lines_.open("if (next_row < n_rows) {");
+  body_.decode("next_row", kept_axes_);
   lines_.add(fmt::format("next{} = {};", v, body_.load(v)));
   lines_.close();
 }

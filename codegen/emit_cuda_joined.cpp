@@ -33,7 +33,8 @@ void CudaEmitter::declare_pivot(int leader) {
   const int x = value(leader).operands[0];
   lines_.add(fmt::format("{} pivot{};", type_name(folded(leader)), leader));
   lines_.open("{");
-  body_.decode("0", reduced_axes_);
+  lines_.add("const index first = 0;");
+  body_.decode("first", reduced_axes_);
   for (int v : made_of(k_, x, [&](int u) { return in_row_[static_cast<std::size_t>(u)]; })) body_.declare(v);
   lines_.add(fmt::format("pivot{} = v{};", leader, x));
   lines_.close();

@@ -11,11 +11,11 @@ namespace {
 constexpr std::int64_t alignment = 64;
 constexpr std::int64_t huge_page = 2 << 20;
 
-/// Maps `block` bytes aligned to a huge page, by mapping more and cutting off both ends.
+/// Maps `block` bytes aligned to a huge page, by mapping more and cutting off both ends. The system refuses
+/// what is more than all of its memory.
 void* map_huge(std::int64_t block) {
   const auto size = static_cast<std::size_t>(block), slack = static_cast<std::size_t>(huge_page);
-  void* mapped =
-      mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapped = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
   const std::uintptr_t aligned = (begin + slack - 1) / slack * slack;

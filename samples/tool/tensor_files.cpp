@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -24,6 +25,8 @@ std::vector<std::string> file_names(const std::vector<std::string>& outputs) {
   for (std::string name : outputs) {
     for (char& c : name)
       if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';
+    constexpr std::size_t longest = 200;  // file systems take names of 255 bytes
+    name.resize(std::min(name.size(), longest));
     std::string unique = name;
     for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
     names.push_back(unique + ".npy");

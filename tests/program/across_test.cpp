@@ -1,6 +1,7 @@
 // Kernels that fold rows and, at the same time, across them, where a device has such; elsewhere the same
 // results come from several kernels.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tests/program/check.h"
 #include "tests/support/drawn.h"
@@ -93,6 +94,37 @@ TEST_CASE("rows and across them: what is the same for all rows, and read elsewhe
     return max(%e, axes=[1]), sum(mul(%e, %b), axes=[1]), sum(%e, axes=[0]), sum(mul(%e, %e), axes=[0])
   })");
   CHECK(off_exact(g, {whole_numbers(DType::f32, {50}, 5)}) == "");
+}
+
+TEST_CASE("rows and across them: fewer rows than teams of the kernel before its folds are merged") {
+  for (const auto& [t, shape] :
+       std::vector<std::pair<DType, std::vector<std::int64_t>>>{{DType::f64, {6, 169}},
+                                                                {DType::f32, {3, 9, 257}},
+                                                                {DType::f32, {57, 290}},
+                                                                {bf16, {3, 11, 706}}}) {
+    const std::string text = layer_norm_backward(t, shape);
+    INFO(text);
+    CHECK(off_bounds(ir::parse(text), {drawn(t, shape, 1), drawn(t, shape, 2), drawn(t, {shape.back()}, 3)},
+                     Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("rows and across them: rows over several axes, with a number for some of them") {
+  const std::vector<std::int64_t> shape{3, 4, 5, 600};
+  for (const std::vector<std::int64_t>& of_scale :
+       std::vector<std::vector<std::int64_t>>{{4, 1, 1}, {3, 1, 1, 1}, {5, 1}, {3, 1, 5, 1}, {1, 4, 5, 1}})
+    for (const DType t : {DType::f32, bf16}) {
+      const std::string text =
+          fmt::format(R"(graph @scaled(%dy: {0}[3, 4, 5, 600], %y: {0}[3, 4, 5, 600], %s: {0}[{1}]) {{
+        %g = mul(cast(%dy, dtype=f32), cast(%y, dtype=f32))
+        %d = mul(sub(%g, mul(%y, sum(%g, axes=[3], keepdims=true))), cast(%s, dtype=f32))
+        return %d, sum(%d, axes=[0, 1, 2])
+      }})",
+                      name(t), fmt::join(of_scale, ", "));
+      INFO(text);
+      CHECK(off_bounds(ir::parse(text), {drawn(t, shape, 1), drawn(t, shape, 2), drawn(t, of_scale, 3)},
+                       Numerics::standard) == "");
+    }
 }
 
 TEST_CASE("rows and across them: every reduction of every dtype") {

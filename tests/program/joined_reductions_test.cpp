@@ -1,6 +1,7 @@
 // Reductions that a GPU folds along with the maximum or minimum that they depend on: rows of every length,
 // in each way of dividing them among threads, and the values at which rescaling goes wrong.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
@@ -252,6 +253,31 @@ TEST_CASE("means and squared distances from them over rows that many blocks shar
   for (std::int64_t cols : {131072, 150001}) {
     INFO(cols << " columns");
     CHECK(off_bounds(deviations_of(2, cols, "f32", ", %y"), {numbers(2, cols, 5)}, Numerics::standard) == "");
+  }
+}
+
+TEST_CASE("means and squared distances from them over several axes that lie apart") {
+  struct Rows {
+    std::vector<std::int64_t> shape;
+    const char* axes;
+    std::int64_t count;  // of rows
+  };
+  const Rows kinds[] = {
+      {{60, 3, 700}, "0, 2", 3}, {{40, 3, 30, 5, 11}, "0, 2, 4", 15}, {{3, 130, 2, 170}, "1, 3", 6}};
+  for (const Rows& rows : kinds) {
+    std::int64_t elements = 1;
+    for (std::int64_t n : rows.shape) elements *= n;
+    const std::string text = fmt::format(
+        "graph @apart(%x: f32[{0}]) {{\n"
+        "  %m = div(sum(%x, axes=[{1}], keepdims=true), {2})\n"
+        "  %d = sub(%x, %m)\n"
+        "  %v = div(sum(mul(%d, %d), axes=[{1}], keepdims=true), {2})\n"
+        "  return %v, div(%d, sqrt(add(%v, 1e-5)))\n}}\n",
+        fmt::join(rows.shape, ", "), rows.axes, elements / rows.count);
+    ir::Array x = numbers(1, elements, 5);
+    x.shape = rows.shape;
+    INFO(text);
+    CHECK(off_bounds(ir::parse(text), {x}, Numerics::standard) == "");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -143,6 +144,14 @@ TEST_CASE("when the system has no memory, idle blocks are given back and the req
   SINTER_SKIP("the address sanitizer needs the address space that this test takes away");
 #endif
   CHECK(code == 0);
+}
+
+TEST_CASE("more than all memory of the machine is refused when it is asked for") {
+  std::ifstream file("/proc/sys/vm/overcommit_memory");
+  int policy = 0;
+  if (file >> policy && policy == 1) return;  // the system is told to refuse nothing
+  CachingAllocator allocator(host_memory(), no_limit);
+  CHECK_THROWS_WITH(allocator.allocate(std::int64_t{1} << 45), ContainsSubstring("out of memory"));
 }
 
 TEST_CASE("a failed request changes nothing") {

@@ -166,6 +166,16 @@ TEST_CASE("outputs are written under their names, and said") {
   CHECK(json["outputs"][1]["file"] == directory / "json/a_b.npy");
 }
 
+TEST_CASE("outputs of very long names are written under their beginnings") {
+  const TemporaryDirectory directory;
+  const std::string name(5000, 'c');
+  const std::string graph = directory.write(
+      "f.graph", "graph @f(%x: f32[2]) {\n  return " + name + "=%x, " + name + "d=neg(%x)\n}\n");
+  tool_output({"run", graph, "--output-dir", directory / "out"});
+  CHECK(sinter::load(directory / ("out/" + name.substr(0, 200) + ".npy")).shape() == sinter::Shape{2});
+  CHECK(sinter::load(directory / ("out/" + name.substr(0, 200) + "_2.npy")).shape() == sinter::Shape{2});
+}
+
 TEST_CASE("lengths follow the inputs that are given") {
   const TemporaryDirectory directory;
   const std::string x = save(directory, "x", sinter::ones({2, 3}));
