@@ -129,7 +129,7 @@ void CppEmitter::visit_block(const Walk& w, std::size_t number) {
              {fmt::format("block{}[from + lane]", v), "first + from + lane"});
     lines_.close();
   };
-  lines_.add("int from = 0;");
+  lines_.add("index from = 0;");  // an int may wrap within a vector
   lines_.open(fmt::format("for (; from + {0} <= length; from += {0}) {{", lanes));
   deal(fmt::format("{}", lanes));
   lines_.close();

@@ -22,6 +22,7 @@
 #include "passes/merge_equal.h"
 #include "passes/precision.h"
 #include "passes/simplify.h"
+#include "passes/sink_reshapes.h"
 
 namespace sinter::passes {
 namespace {
@@ -39,11 +40,13 @@ constexpr NamedPass lowering{"lower_products", lower_products,
                              "writes products that the library does not take as sums"};
 constexpr NamedPass ordering{"lower_scatters", lower_scatters,
                              "writes scatters as sums over slices in the order of their indices"};
+constexpr NamedPass sinking{"sink_reshapes", sink_reshapes,
+                            "goes on in the shape of rows after what folds them"};
 constexpr NamedPass joining{"join_bias", join_bias, "lets the library add a bias to a product"};
 constexpr NamedPass copying{"copy_operands", copy_operands,
                             "copies inputs that the library does not read where they are"};
 constexpr std::array passes{lowering, ordering,    merging, simplifying, folding,
-                            deciding, contracting, joining, copying};
+                            deciding, contracting, sinking, joining,     copying};
 
 class Driver {
  public:
@@ -164,6 +167,7 @@ Graph optimize(const Graph& graph, const PassContext& context, PassTrace* trace)
   driver.run(deciding);
   driver.run_until_unchanged({simplifying, folding, merging});
   driver.run(contracting);
+  driver.run(sinking);
   driver.run(simplifying);
   if (context.library.adds_bias) driver.run(joining);
   if (!context.library.any_strides) driver.run(copying);

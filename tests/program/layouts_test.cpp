@@ -114,3 +114,36 @@ TEST_CASE("a small view may begin and step beyond 2^31 elements") {
           (backwards ? std::vector<double>{1, 2, 3} : std::vector<double>{3, 2, 1}));
   }
 }
+
+TEST_CASE("a formula may go on in another shape of the rows that it has folded") {
+  struct Shapes {
+    const char* whole;   // of x
+    const char* rows;    // that are normalised
+    const char* axes;    // of these
+    const char* weight;  // in the whole shape
+    std::vector<std::int64_t> x, w;
+  };
+  const Shapes kinds[] = {
+      {"3, 8, 5, 7", "3, 2, 4, 5, 7", "2, 3, 4", "8, 1, 1", {3, 8, 5, 7}, {8, 1, 1}},
+      {"2, 12, 40, 41", "2, 3, 4, 40, 41", "2, 3, 4", "12, 1, 1", {2, 12, 40, 41}, {12, 1, 1}},
+      {"2, 64, 56, 56", "2, 4, 16, 56, 56", "2, 3, 4", "64, 1, 1", {2, 64, 56, 56}, {64, 1, 1}},
+      {"4, 9, 33", "36, 33", "1", "33", {4, 9, 33}, {33}},
+      {"36, 33", "4, 9, 33", "2", "33", {36, 33}, {33}},
+      {"5, 600", "5, 20, 30", "2", "1, 600", {5, 600}, {1, 600}},
+  };
+  for (const Shapes& shapes : kinds)
+    for (const DType t : {f32, bf16}) {
+      const std::string text = fmt::format(R"(graph @grouped(%x: {0}[{1}], %w: {0}[{4}], %b: {0}[{4}]) {{
+        %v = cast(reshape(%x, shape=[{2}]), dtype=f32)
+        %m = max(abs(%v), axes=[{3}], keepdims=true)
+        %y = reshape(cast(div(%v, add(%m, 1)), dtype={0}), shape=[{1}])
+        return add(mul(%y, %w), %b), mul(neg(%y), %x)
+      }})",
+                                           name(t), shapes.whole, shapes.rows, shapes.axes, shapes.weight);
+      INFO(text);
+      CHECK(off_bounds(
+                ir::parse(text),
+                {whole_numbers(t, shapes.x), whole_numbers(t, shapes.w, 5), whole_numbers(t, shapes.w, 9)},
+                Numerics::standard) == "");
+    }
+}
