@@ -184,8 +184,7 @@ int CudaEmitter::copy_step(int v) const {
 void CudaEmitter::declare_row_value(int v) {
   if (parts_.value() == 0 || !is_read_ahead(v)) return body_.declare(v);
   lines_.add(fmt::format("const {} v{} = next{};", type_name(value(v).dtype), v, v));
-  lines_.add("const index next_row = u + n_parts;");
-  lines_.open("if (next_row < n_rows) {");
+  lines_.open("if (const index next_row = u + n_parts; next_row < n_rows) {");
   body_.decode("next_row", kept_axes_);
   lines_.add(fmt::format("next{} = {};", v, body_.load(v)));
   lines_.close();
