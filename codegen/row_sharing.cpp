@@ -39,6 +39,26 @@ int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, 
   return best;
 }
 
+/// How many blocks share a row beside which threads make shifted loads of 16 bits: four to a multiprocessor
+/// if these hold nearly as much of rows as others would, else those that hold most; one that holds it all
+/// needs no exchange.
+int blocks_beside_shifted(const DeviceDescription& device, std::int64_t length, std::int64_t bytes,
+                          std::int64_t own_bytes, int most) {
+  const auto at_once = [&](int blocks) {
+    return std::min<std::int64_t>(few_blocks + 1,
+                                  blocks_at_once(device, part_of_block(length, blocks) * bytes + own_bytes));
+  };
+  const auto held = [&](int blocks) { return at_once(blocks) * part_of_block(length, blocks) * bytes; };
+  int best = 1;
+  for (int blocks = 2; blocks <= most; ++blocks)
+    if (held(blocks) > held(best)) best = blocks;
+  const auto nearly = [&](int blocks) { return 10 * held(blocks) >= 9 * held(best); };
+  if (at_once(1) > 1 && nearly(1)) return 1;
+  for (int blocks = 2; blocks <= most; ++blocks)
+    if (at_once(blocks) > few_blocks && nearly(blocks)) return blocks;
+  return best;
+}
+
 /// The number of pieces of a row; 0 where it has no room. Rather such that threads all have as much to do
 /// than as many as would be best else, if that is known.
 int pieces_of_row(std::int64_t length, std::int64_t bytes, std::int64_t room, std::int64_t step, int best,
@@ -122,13 +142,16 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
                             : length <= most_block_elements && part_bytes(1) <= room;
   // Loads of two accesses each take more threads to keep the memory busy.
   const bool shifted = vectors.spare > 0, crowded = shifted && bytes >= 4;
+  const std::int64_t own = device.shared_bytes_per_block - room;
+  const int most_blocks = std::min(portable_cluster, device.cluster_blocks);
   const auto holding_most = [&](int most, bool clusters) {
-    const std::int64_t own = device.shared_bytes_per_block - room;
     return only_copied ? blocks_that_hold_most(device, length, bytes, own, most, clusters) : 0;
   };
-  const int holds_most = one_does ? 0 : holding_most(std::min(portable_cluster, device.cluster_blocks), true);
+  const int holds_most = one_does ? 0 : holding_most(most_blocks, true);
   if (holds_most != 0) {
     cluster = holds_most;
+  } else if (!one_does && shifted && !crowded) {
+    cluster = blocks_beside_shifted(device, length, bytes, own, most_blocks);
   } else if (!one_does) {
     while (cluster < device.cluster_blocks && part_bytes(cluster) > comfortable_bytes)
       cluster += cluster < portable_cluster ? 1 : cluster;
@@ -141,7 +164,7 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   }
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
-  constexpr std::int64_t least_bytes = 352 << 10;
+  const std::int64_t least_bytes = (only_copied ? 352 : 384) << 10;
   const int largest = !crowded && messages_do(k, device, crossings, vectors) ? 4 : 8;
   const bool comfortable = fits && (cluster == 1 || holds_most != 0 ||
                                     part_bytes(cluster) <= (crowded ? crowded_bytes : comfortable_bytes));
