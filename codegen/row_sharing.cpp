@@ -165,7 +165,7 @@ std::optional<RowSharing> sharing_for(const Kernel& k, const DeviceDescription& 
   const bool fits = part_bytes(cluster) <= room;
   // Large clusters leave processors idle. A shorter row is read again from the second cache.
   const std::int64_t least_bytes = (only_copied ? 352 : 384) << 10;
-  const int largest = !crowded && messages_do(k, device, crossings, vectors) ? 4 : 8;
+  const int largest = !shifted && messages_do(k, device, crossings, vectors) ? 4 : 8;
   const bool comfortable = fits && (cluster == 1 || holds_most != 0 ||
                                     part_bytes(cluster) <= (crowded ? crowded_bytes : comfortable_bytes));
   if (length * bytes >= least_bytes && (cluster > largest || !comfortable)) {
