@@ -154,28 +154,36 @@ bool is_same_for_rows(const Kernel& k, int value) {
 
 namespace {
 
-/// Whether rows are elements side by side that nothing guards or writes.
-bool is_plain_row(const Kernel& k, const KernelValue& x, int inner) {
-  return std::ranges::count(k.axes, true, &KernelAxis::reduced) == 1 && x.kind == KernelValue::Kind::load &&
-         x.guard < 0 && is_dense_along(k, x.address, inner) &&
-         !k.buffers[static_cast<std::size_t>(x.buffer)].written;
+/// Whether the elements of a row lie side by side, in the order of the axes that are folded, and nothing
+/// guards or writes them.
+bool is_plain_row(const Kernel& k, const KernelValue& x) {
+  if (x.kind != KernelValue::Kind::load || x.guard >= 0 || !of_axes(k, x.address) ||
+      k.buffers[static_cast<std::size_t>(x.buffer)].written)
+    return false;
+  ir::Dim step(1);
+  for (std::size_t i = k.axes.size(); i-- > 0;) {
+    if (!k.axes[i].reduced) continue;
+    if (!(x.address.factor(static_cast<int>(i)) == step)) return false;
+    step = step * k.axes[i].extent;
+  }
+  return true;
 }
 
 }  // namespace
 
 bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vectors) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (!is_plain_row(k, x, inner)) return false;
-  const std::int64_t step =
-      vectors.skewed ? vectors.elements : k.axes[static_cast<std::size_t>(inner)].extent.value();
-  return access_elements(k, x.buffer, x.address, inner, step, bulk_copy_bytes, vectors.start) *
-             size_of(x.dtype) ==
+  if (!is_plain_row(k, x)) return false;
+  Affine row = x.address;
+  std::erase_if(row.terms, [&](const Term& t) { return k.axes[static_cast<std::size_t>(t.atom)].reduced; });
+  const std::int64_t step = vectors.skewed ? vectors.elements : k.row_length().value();
+  return access_elements(k, x.buffer, row, inner, step, bulk_copy_bytes, vectors.start) * size_of(x.dtype) ==
          bulk_copy_bytes;
 }
 
 bool copies_with_neighbours(const Kernel& k, int value, int inner) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (!is_plain_row(k, x, inner) ||
+  if (!is_plain_row(k, x) || !x.address.factor(inner).is(1) ||
       k.buffers[static_cast<std::size_t>(x.buffer)].alignment % bulk_copy_bytes != 0)
     return false;
   // No other row ends where the last one does.

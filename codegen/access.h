@@ -52,7 +52,7 @@ int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std:
 bool is_same_for_rows(const Kernel& kernel, int value);
 
 /// Whether a bulk copy can bring the part of a row that the value loads, in vectors of the row or the tensor:
-/// where the axis `inner` is the only one folded, and alignment allows it.
+/// where that is one stretch of memory, and alignment allows it.
 bool copies_in_bulk(const Kernel& kernel, int value, int inner, const RowVectors& vectors);
 
 /// Divides the bytes of a bulk copy and where it starts.

@@ -173,7 +173,8 @@ std::string CudaEmitter::slot_of(int v) {
 
 std::string CudaEmitter::first_of_row(int v) {
   Affine first = value(v).address;
-  std::erase_if(first.terms, [&](const Term& t) { return t.atom == inner_; });
+  std::erase_if(first.terms,
+                [&](const Term& t) { return k_.axes[static_cast<std::size_t>(t.atom)].reduced; });
   return body_.affine(first, fmt::format("v{}", v));
 }
 

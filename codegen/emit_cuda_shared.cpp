@@ -98,8 +98,8 @@ void CudaEmitter::start_copies() {
   lines_.open("if (t == 0) {");
   const std::string skip = lies_in_lines() ? " + skip" : "",
                     copied = lies_in_lines() ? "(count - skip)" : "count";
-  lines_.add(
-      fmt::format("const index i{} = {}{};", inner_, sharers_ > 1 || lies_in_lines() ? "start" : "0", skip));
+  lines_.add(fmt::format("const index first = {}{};", sharers_ > 1 || lies_in_lines() ? "start" : "0", skip));
+  body_.decode("first", reduced_axes_);
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
     lines_.add(fmt::format("bulk_init(&arrived{});", v));

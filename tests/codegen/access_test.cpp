@@ -149,3 +149,17 @@ TEST_CASE("rows are copied with their neighbours where no other ends with the la
   CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[0]), axes=[1])", 1) == All{false});
   CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[1]), axes=[1])", 1) == All{false});
 }
+
+TEST_CASE("a row over several axes that is one stretch of memory is copied in bulk") {
+  const char* const weighted = "%s = sum(%x, axes=[2, 3], keepdims=true)\n  return mul(sub(%x, %s), %w)";
+  const std::string text = text_on_h200("%x: f32[64, 4, 8, 3136], %w: f32[4, 8, 1])", weighted);
+  CHECK(has(text, "bulk_load(s0, in0 + i0 * v0_s0 + i1 * v0_s1 + i2 * v0_s2 + i3, (uint32)count * 4u, "));
+  // Its parts begin anywhere in the axes.
+  CHECK(has(text_on_h200("%x: f32[64, 4, 8, 6272], %w: f32[4, 8, 1])", weighted),
+            "const index first = start;\n    const index i3 = first % n3;"));
+  // Where its elements lie apart, threads load them.
+  CHECK(!has(text_on_h200("%x: f32[64, 8, 4, 3136], %w: f32[4, 8, 1])",
+                          "%y = permute_dims(%x, axes=[0, 2, 1, 3])\n"
+                          "  %s = sum(%y, axes=[2, 3], keepdims=true)\n  return mul(sub(%y, %s), %w)"),
+             "bulk_load"));
+}
