@@ -86,7 +86,7 @@ def on_cpu(name, lengths):
 
 
 SWEPT = ("softmax", "rmsnorm")
-ODD_LENGTHS = (257, 1000, 1001, 4097, 5000, 12288, 12289, 50257, 65537, 200001)
+ODD_LENGTHS = (257, 1000, 1001, 4097, 5000, 12288, 12289, 24004, 50257, 57332, 65537, 200001)
 SWEEP_BYTES = 1 << 29  # of the input
 
 
