@@ -121,10 +121,12 @@ int held_bytes_of(const Kernel& k, int vector, int bytes) {
   return bytes * std::max(1, register_size / (vector * narrowest_in_row(k)));
 }
 
-/// The row in registers.
+/// The row in registers. Those of narrow vectors are filled in pairs, and some are lost.
 bool holds_row(const Kernel& k, const Team& team, int vector) {
-  constexpr int most = 490;
-  return holds(k, team, vector, held_bytes_of(k, vector, register_bytes(k)), most);
+  constexpr int most = 490, wide = 16, lost_bytes = 8;
+  const bool pairs = vector > 1 && vector * narrowest_in_row(k) < wide;
+  return holds(k, team, vector, held_bytes_of(k, vector, register_bytes(k)),
+               most - (pairs ? team.chunks * lost_bytes : 0));
 }
 
 /// The row elsewhere, and what is the same for all rows in registers.

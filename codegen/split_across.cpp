@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/merge_reductions.h"
 #include "ir/base/check.h"
 
 namespace sinter::codegen {
@@ -151,11 +150,8 @@ AcrossRows split_across(const Kernel& k, const DeviceDescription& device) {
     if (after[static_cast<std::size_t>(s.value)])
       columns.stores.push_back(
           {to_columns.copy(s.value), to_columns.buffer(s.buffer), to_columns.map(s.address)});
-  // What the kernel of the rows stores, and what is folded together in it, may have it run in other teams
-  // than `k` would.
-  Kernel as_it_runs = rows;
-  merge_reductions(as_it_runs);
-  parts = ir::Dim(teams_at_once(rows, choose_schedule(as_it_runs, device), device));
+  // What the kernel of the rows stores may have it run in other teams than `k` would.
+  parts = ir::Dim(teams_at_once(rows, choose_schedule(rows, device), device));
   for (KernelBuffer& b : rows.buffers)
     if (b.partial >= 0) b.parts = parts;
   columns.axes[0].extent = parts;

@@ -114,7 +114,9 @@ void Program::Impl::cut_groups() {
 void Program::Impl::generate() {
   const codegen::DeviceDescription& device = codegen::describe(options.target);
   const auto add = [&](codegen::Kernel kernel) {
-    if (options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order)
+    // What folds across rows has the row at hand for every walk, and its teams have been counted.
+    if (options.target.backend == codegen::Backend::cuda && !kernel.fixed_fold_order &&
+        !kernel.folds_across())
       codegen::merge_reductions(kernel);
     kernels_of.back().push_back(static_cast<int>(kernels.size()));
     sources.push_back(codegen::emit(kernel, codegen::choose_schedule(kernel, device), options.target));

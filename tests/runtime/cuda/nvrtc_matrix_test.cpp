@@ -295,6 +295,35 @@ TEST_CASE("rows and across them: many folds, along rows and across them, and man
   }
 }
 
+TEST_CASE("rows and across them: gradients of norms that find mean and deviation again spill nothing") {
+  need_nvrtc();
+  const auto graph = [](const char* dtype, int length, bool centered) {
+    return fmt::format(R"(graph @norm_backward(%dy: {0}[100, {1}], %x: {0}[100, {1}], %w: {0}[{1}]) {{
+  %m = mul(sum(%x, axes=[1], keepdims=true), {2})
+  %d = {3}
+  %r = rsqrt(add(mul(sum(mul(%d, %d), axes=[1], keepdims=true), {2}), 0.00001))
+  %n = mul(%d, %r)
+  %g = mul(cast(%dy, dtype=f32), cast(%w, dtype=f32))
+  %a = mul(sum(mul(%g, %n), axes=[1], keepdims=true), {2})
+  %b = mul(sum(%g, axes=[1], keepdims=true), {2})
+  %dx = mul(sub(sub(%g, mul(%n, %a)), %b), %r)
+  return cast(%dx, dtype={0}), sum(mul(cast(%dy, dtype=f32), %n), axes=[0]), sum(mul(cast(%dy, dtype=f32), {2}), axes=[0])
+}}
+)",
+                       dtype, length, 1.0 / length,
+                       centered ? "sub(cast(%x, dtype=f32), cast(%m, dtype=f32))" : "cast(%x, dtype=f32)");
+  };
+  for (const char* arch : {"sm_80", "sm_90a", "sm_120"}) {
+    Kernels all;
+    for (const bool centered : {false, true}) {
+      for (const int length : {10242, 12289, 13314, 14338, 16386})
+        all.add(graph("bf16", length, centered), arch);
+      for (const int length : {8193, 9218}) all.add(graph("f32", length, centered), arch);
+    }
+    fitting_reports(all);
+  }
+}
+
 TEST_CASE("rows and across them: what cannot be copied is not folded across where it is long") {
   need_nvrtc();
   Kernels all;
