@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "ir/liveness.h"
 #include "ir/rewrite.h"
 
 namespace sinter::passes {
@@ -74,11 +75,26 @@ std::optional<Shape> shape_before(const Shape& operand, const std::vector<AxisGr
   return Shape(std::move(before));
 }
 
+/// By node id: whether a fold reads the value, or what is computed from it.
+std::vector<bool> folded_later(const Graph& graph) {
+  const std::vector<std::uint32_t> last = ir::last_readers(graph);
+  std::vector<bool> folded(graph.size());
+  for (auto id = static_cast<std::uint32_t>(graph.size()); id-- > 0;) {
+    const Value v{id};
+    if (last[id] == ir::never_read || graph.op(v) == Op::matmul) continue;
+    if (folded[id] || ir::is_reduction(graph.op(v)))
+      for (Value x : graph.operands(v)) folded[x.id] = true;
+  }
+  return folded;
+}
+
 class Sinker {
  public:
+  explicit Sinker(const Graph& from) : folded_later_(folded_later(from)) {}
+
   Value visit(ir::Rewriter& r, Value old) {
     const Graph& g = r.to;
-    if (ir::is_elementwise(r.from.op(old))) {
+    if (ir::is_elementwise(r.from.op(old)) && !folded_later_[old.id]) {
       const std::vector<Value> operands(r.operands(old).begin(), r.operands(old).end());
       for (Value x : operands)
         if (g.op(x) == Op::reshape && g.shape(x) == r.from.shape(old) && is_of_rows(g, g.operands(x)[0]))
@@ -88,21 +104,23 @@ class Sinker {
   }
 
  private:
-  /// Whether it is computed elementwise from results of folds.
-  bool is_of_rows(const Graph& g, Value v) {
-    for (auto id = static_cast<std::uint32_t>(of_rows_.size()); id < g.size(); ++id) {
+  /// Whether it is a result of a fold, or computed from one elementwise or moved.
+  bool comes_from_fold(const Graph& g, Value v) {
+    for (auto id = static_cast<std::uint32_t>(from_fold_.size()); id < g.size(); ++id) {
       const Value u{id};
-      const bool passes_on = ir::is_elementwise(g.op(u)) || g.op(u) == Op::broadcast_to;
-      of_rows_.push_back(
+      const bool passes_on = ir::is_elementwise(g.op(u)) || ir::is_movement(g.op(u));
+      from_fold_.push_back(
           ir::is_reduction(g.op(u)) ||
-          (passes_on && std::ranges::any_of(g.operands(u), [&](Value x) { return of_rows_[x.id]; })));
+          (passes_on && std::ranges::any_of(g.operands(u), [&](Value x) { return from_fold_[x.id]; })));
     }
-    return of_rows_[v.id] && ir::is_elementwise(g.op(v));
+    return from_fold_[v.id];
   }
+
+  bool is_of_rows(const Graph& g, Value v) { return ir::is_elementwise(g.op(v)) && comes_from_fold(g, v); }
 
   /// The operation in the shape of `rows`, in its own shape again; nothing where an operand does not go
   /// along.
-  static Value sink(ir::Rewriter& r, Value old, std::span<const Value> operands, Value rows) {
+  Value sink(ir::Rewriter& r, Value old, std::span<const Value> operands, Value rows) {
     Graph& g = r.to;
     const Shape& after = r.from.shape(old);
     const Shape shape = g.shape(rows);
@@ -126,9 +144,10 @@ class Sinker {
         continue;
       }
       const bool in_memory = ir::is_movement(op) || op == Op::input || op == Op::matmul;
+      if (!in_memory || comes_from_fold(g, v)) return {};
       const Value x = op == Op::broadcast_to ? source : v;
       const std::optional<Shape> own = shape_before(g.shape(x), *groups);
-      if (!in_memory || !own) return {};
+      if (!own) return {};
       before.push_back({x, *own});
     }
     std::vector<Value> moved;
@@ -148,13 +167,14 @@ class Sinker {
     return g.add(op, {&v, 1}, attrs, where);
   }
 
-  std::vector<bool> of_rows_;
+  std::vector<bool> folded_later_;  // of the old graph
+  std::vector<bool> from_fold_;     // of the new one
 };
 
 }  // namespace
 
 Graph sink_reshapes(const Graph& graph, const PassContext&) {
-  Sinker sinker;
+  Sinker sinker(graph);
   return ir::rewrite(graph, [&](ir::Rewriter& r, Value old) { return sinker.visit(r, old); });
 }
 

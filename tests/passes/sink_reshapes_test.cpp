@@ -58,6 +58,13 @@ TEST_CASE("a reshape stays where an operand does not go along, or nothing was fo
   // Computed in the new shape by others.
   stays("%x: f32[12, 5], %y: f32[60]", "12, 5", "mul(reshape(%n, shape=[60]), exp(%y))");
   stays("%x: f32[12, 5]", "12, 5", "mul(reshape(neg(%v), shape=[60]), 2), %n");
+  // What folds rows of the new shape has its own.
+  stays("%x: f32[12, 5], %w: f32[15]", "12, 5",
+        "sub(mul(reshape(%n, shape=[4, 15]), %w), sum(mul(reshape(%n, shape=[4, 15]), %w), axes=[1], "
+        "keepdims=true))");
+  stays("%x: f32[12, 5]", "12, 5",
+        "mul(reshape(%n, shape=[4, 15]), rsqrt(sum(mul(reshape(%n, shape=[4, 15]), 2), axes=[1], "
+        "keepdims=true)))");
   // One number a row is no part of the rows.
   stays("%x: f32[12, 5]", "12, 5", "mul(reshape(sum(%v, axes=[1]), shape=[3, 4]), 2), %n");
 }
