@@ -171,20 +171,25 @@ bool is_plain_row(const Kernel& k, const KernelValue& x) {
 
 }  // namespace
 
-bool copies_in_bulk(const Kernel& k, int value, int inner, const RowVectors& vectors) {
+Affine begin_of_row(const Kernel& k, Affine address) {
+  std::erase_if(address.terms,
+                [&](const Term& t) { return k.axes[static_cast<std::size_t>(t.atom)].reduced; });
+  return address;
+}
+
+bool copies_in_bulk(const Kernel& k, int value, const RowVectors& vectors) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
   if (!is_plain_row(k, x)) return false;
-  Affine row = x.address;
-  std::erase_if(row.terms, [&](const Term& t) { return k.axes[static_cast<std::size_t>(t.atom)].reduced; });
   const std::int64_t step = vectors.skewed ? vectors.elements : k.row_length().value();
-  return access_elements(k, x.buffer, row, inner, step, bulk_copy_bytes, vectors.start) * size_of(x.dtype) ==
+  return access_elements(k, x.buffer, begin_of_row(k, x.address), k.innermost(true), step, bulk_copy_bytes,
+                         vectors.start()) *
+             size_of(x.dtype) ==
          bulk_copy_bytes;
 }
 
-bool copies_with_neighbours(const Kernel& k, int value, int inner) {
+bool copies_with_neighbours(const Kernel& k, int value) {
   const KernelValue& x = k.values[static_cast<std::size_t>(value)];
-  if (!is_plain_row(k, x) || !x.address.factor(inner).is(1) ||
-      k.buffers[static_cast<std::size_t>(x.buffer)].alignment % bulk_copy_bytes != 0)
+  if (!is_plain_row(k, x) || k.buffers[static_cast<std::size_t>(x.buffer)].alignment % bulk_copy_bytes != 0)
     return false;
   // No other row ends where the last one does.
   for (std::size_t i = 0; i < k.axes.size(); ++i) {
@@ -195,9 +200,9 @@ bool copies_with_neighbours(const Kernel& k, int value, int inner) {
   return true;
 }
 
-std::int64_t places_of_copy(const Kernel& k, int value, int inner) {
+std::int64_t places_of_copy(const Kernel& k, int value) {
   const std::int64_t length = k.row_length().value();
-  if (copies_in_bulk(k, value, inner, {})) return length;
+  if (copies_in_bulk(k, value, {})) return length;
   const int step = bulk_copy_bytes / size_of(k.values[static_cast<std::size_t>(value)].dtype);
   return (length + step - 1) / step * step + step;
 }

@@ -51,9 +51,12 @@ int access_in_tile(const Kernel& kernel, int buffer, const Affine& address, std:
 /// Whether a load reads the same elements for every row of a kernel that folds axes.
 bool is_same_for_rows(const Kernel& kernel, int value);
 
+/// An address without what changes along a row: where the row begins.
+Affine begin_of_row(const Kernel& kernel, Affine address);
+
 /// Whether a bulk copy can bring the part of a row that the value loads, in vectors of the row or the tensor:
 /// where that is one stretch of memory, and alignment allows it.
-bool copies_in_bulk(const Kernel& kernel, int value, int inner, const RowVectors& vectors);
+bool copies_in_bulk(const Kernel& kernel, int value, const RowVectors& vectors);
 
 /// Divides the bytes of a bulk copy and where it starts.
 constexpr int bulk_copy_bytes = 16;
@@ -61,9 +64,9 @@ constexpr int bulk_copy_bytes = 16;
 /// Whether bulk copies can bring whole rows that begin and end anywhere, with the rest of the 16 bytes in
 /// which they do. Of addresses that grow with every index, so that all of that lies in the tensor, but for
 /// what follows the end of the last row.
-bool copies_with_neighbours(const Kernel& kernel, int value, int inner);
+bool copies_with_neighbours(const Kernel& kernel, int value);
 
 /// Elements for which a copy of a whole row, with neighbours or without, needs room.
-std::int64_t places_of_copy(const Kernel& kernel, int value, int inner);
+std::int64_t places_of_copy(const Kernel& kernel, int value);
 
 }  // namespace sinter::codegen

@@ -87,14 +87,20 @@ int narrowest_in_row(const Kernel& k) {
   return bytes;
 }
 
+/// Whether such elements are moved by accesses that are narrower than they could be.
+bool is_narrow(const Kernel& k, int vector) {
+  constexpr int wide = 16;  // bytes
+  return vector * narrowest_in_row(k) < wide;
+}
+
 /// Where rows lie so that accesses are narrow, a thread makes many: with one apiece most of its instructions
 /// would be those that any thread needs, and a row takes so short that teams wait for each other most of the
 /// time. Of several teams one works meanwhile.
 std::optional<Team> team_of_narrow(const Kernel& k, int vector) {
-  constexpr int wide = 16, part_bytes = 32, most_of_part = 16;  // bytes, bytes, elements; and up to half more
+  constexpr int part_bytes = 32, most_of_part = 16;  // bytes, elements; and up to half more
   const int element_bytes = narrowest_in_row(k);
   const std::int64_t length = k.row_length().value(), vectors = (length + vector - 1) / vector;
-  if (vector * element_bytes >= wide || vectors <= warp_threads) return std::nullopt;
+  if (!is_narrow(k, vector) || vectors <= warp_threads) return std::nullopt;
   const std::int64_t part = std::min(part_bytes / element_bytes, most_of_part);
   const auto chunks_of = [&](std::int64_t threads) { return (vectors + threads - 1) / threads; };
   std::int64_t threads = std::clamp<std::int64_t>(
@@ -123,10 +129,9 @@ int held_bytes_of(const Kernel& k, int vector, int bytes) {
 
 /// The row in registers. Those of narrow vectors are filled in pairs, and some are lost.
 bool holds_row(const Kernel& k, const Team& team, int vector) {
-  constexpr int most = 490, wide = 16, lost_bytes = 8;
-  const bool pairs = vector > 1 && vector * narrowest_in_row(k) < wide;
-  return holds(k, team, vector, held_bytes_of(k, vector, register_bytes(k)),
-               most - (pairs ? team.chunks * lost_bytes : 0));
+  constexpr int most = 490, lost_bytes = 8;
+  const int lost = vector > 1 && is_narrow(k, vector) ? team.chunks * lost_bytes : 0;
+  return holds(k, team, vector, held_bytes_of(k, vector, register_bytes(k)), most - lost);
 }
 
 /// The row elsewhere, and what is the same for all rows in registers.
@@ -146,18 +151,18 @@ struct Copies {
   bool all = true;  // nothing else is loaded for each element of a row
 };
 
-Copies copies_of(const Kernel& k, int inner) {
+Copies copies_of(const Kernel& k) {
   Copies copies;
   const std::vector<bool> in_row = k.varies_in_row();
   for (std::size_t v = 0; v < k.values.size(); ++v) {
     const int value = static_cast<int>(v);
     if (!in_row[v] || k.values[v].kind != KernelValue::Kind::load || is_same_for_rows(k, value)) continue;
-    if (!copies_in_bulk(k, value, inner, {}) && !copies_with_neighbours(k, value, inner)) {
+    if (!copies_in_bulk(k, value, {}) && !copies_with_neighbours(k, value)) {
       copies.all = false;
       continue;
     }
     copies.loads.push_back(value);
-    copies.bytes += places_of_copy(k, value, inner) * size_of(k.values[v].dtype);
+    copies.bytes += places_of_copy(k, value) * size_of(k.values[v].dtype);
   }
   return copies;
 }
@@ -193,8 +198,7 @@ std::optional<Division> divide_row(const Kernel& k, const DeviceDescription& dev
 }  // namespace
 
 bool fits_rows_across(const Kernel& k, const DeviceDescription& device) {
-  const int inner = k.innermost(true);
-  return divide_row(k, device, copies_of(k, inner), vector_elements(k, inner, device.vector_bytes))
+  return divide_row(k, device, copies_of(k), vector_elements(k, k.innermost(true), device.vector_bytes))
       .has_value();
 }
 
@@ -207,7 +211,7 @@ std::optional<Schedule> choose_rows_across(const Kernel& k, const DeviceDescript
   const int inner = k.innermost(true), kept_axis = k.innermost(false);
   Schedule s;
   s.chooser = "rows across";
-  const Copies copies = copies_of(k, inner);
+  const Copies copies = copies_of(k);
   const Division d =
       divide_row(k, device, copies, vector_elements(k, inner, device.vector_bytes))
           .value_or(Division{team_across(k.row_length().value(), 1, large_team), 1, many_registers});

@@ -178,7 +178,7 @@ class SharedRows {
   Schedule divide() {
     if (device_.bulk_copies)
       for (const Crossing& c : s_.crossings)
-        if (copies_in_bulk(k_, c.value, inner_, vectors_)) s_.bulk_loads.push_back(c.value);
+        if (copies_in_bulk(k_, c.value, vectors_)) s_.bulk_loads.push_back(c.value);
     direct_ = loaded_directly(k_, s_, vectors_);
     direct_.in_order = loads_outlast_stores(k_, s_, device_);
     set_threads();
@@ -315,7 +315,7 @@ class Varied : public RowVariants {
     if (s.bulk_loads.empty()) {
       if (!device_.bulk_copies) return;
       for (const Crossing& c : s.crossings)
-        if (copies_in_bulk(k_, c.value, inner_, vectors_)) s.bulk_loads.push_back(c.value);
+        if (copies_in_bulk(k_, c.value, vectors_)) s.bulk_loads.push_back(c.value);
     } else {
       s.bulk_loads.clear();
       s.rows_ahead = 0;

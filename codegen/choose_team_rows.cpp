@@ -60,7 +60,7 @@ std::optional<Schedule> choose_team_rows(const Kernel& k, const DeviceDescriptio
   Schedule s;
   s.chooser = "team rows";
   const bool fixed = k.fixed_fold_order;
-  RowVectors vectors{fixed ? fixed_vector(k) : 1, false, {}, 0, k.row_length(), {}};
+  RowVectors vectors{fixed ? fixed_vector(k) : 1, false, 0, k.row_length(), {}};
   if (!fixed && inner >= 0) vectors = row_vectors(k, inner, device.vector_bytes);
   s.vector = vectors.elements;
   s.skewed = vectors.skewed;

@@ -131,13 +131,14 @@ int CudaEmitter::load_access(int v) const {
   if (lanes_ > 0 && std::ranges::any_of(needed_by_load(k_, v),
                                         [&](int needed) { return value(needed).kind == Kind::reduce; }))
     return 0;
-  return load_elements(k_, v, inner_, along_inner_, vector_, describe(target_).vector_bytes, by_.start);
+  return load_elements(k_, v, inner_, along_inner_, vector_, describe(target_).vector_bytes, by_.start());
 }
 
 int CudaEmitter::store_access(int number) const {
   const KernelStore& s = k_.stores[static_cast<std::size_t>(number)];
   if (vector_ == 1 || !is_dense_along(k_, s.address, inner_)) return 0;
-  return access_elements(k_, s.buffer, s.address, inner_, vector_, describe(target_).vector_bytes, by_.start);
+  return access_elements(k_, s.buffer, s.address, inner_, vector_, describe(target_).vector_bytes,
+                         by_.start());
 }
 
 std::string CudaEmitter::stored_type(int store) const {

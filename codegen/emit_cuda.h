@@ -134,6 +134,7 @@ class CudaEmitter {
 
   // emit_cuda_shared.cpp
   bool lies_in_lines() const;
+  bool has_start() const;
   void place_in_line();
   void place_block(KernelSource& source, const Staging& staging);
   /// Elements of a row that a block has room for.

@@ -104,7 +104,7 @@ void CudaEmitter::fetch_rows(KernelSource& source) {
         at == 0 ? "" : fmt::format("(int){}", body_.length(at, fmt::format("at{}", v)));
     lines_.add(fmt::format("{0}* const rows{1} = dynamic_shared<{0}>({2});", type, v, offset));
     lines_.add(fmt::format("__shared__ bulk_barrier arrived{}[{}];", v, schedule_.rows_at_once));
-    at += (schedule_.rows_at_once * places_of_copy(k_, v, inner_) * size_of(value(v).dtype) + alignment - 1) /
+    at += (schedule_.rows_at_once * places_of_copy(k_, v) * size_of(value(v).dtype) + alignment - 1) /
           alignment * alignment;
   }
   source.shared_bytes = static_cast<int>(at);
@@ -134,7 +134,7 @@ void CudaEmitter::fetch_row(int v) {
     lines_.add(fmt::format("bulk_load{}({}, {} + {}, (uint32){} * {}u, &arrived{}[slot]);",
                            copies_like(schedule_), to, buffer, from, count, size_of(x.dtype), v));
   };
-  if (copies_in_bulk(k_, v, inner_, {})) return copy(begin, row_length_);
+  if (copies_in_bulk(k_, v, {})) return copy(begin, row_length_);
   const std::string step = std::to_string(copy_step(v));
   ir::Dim end = x.address.constant + ir::Dim(1);
   for (const Term& t : x.address.terms)
@@ -155,7 +155,7 @@ void CudaEmitter::fetch_row(int v) {
 void CudaEmitter::await_row() {
   for (int v : schedule_.bulk_loads) {
     lines_.add(fmt::format("bulk_wait(&arrived{}[slot], parity);", v));
-    const std::string place = copies_in_bulk(k_, v, inner_, {})
+    const std::string place = copies_in_bulk(k_, v, {})
                                   ? ""
                                   : fmt::format(" + (int)(({}) & {})", first_of_row(v), copy_step(v) - 1);
     lines_.add(
@@ -165,17 +165,14 @@ void CudaEmitter::await_row() {
 
 /// Where the copy of a row goes.
 std::string CudaEmitter::slot_of(int v) {
-  const std::int64_t places = places_of_copy(k_, v, inner_);
+  const std::int64_t places = places_of_copy(k_, v);
   return fmt::format(
       "rows{} + slot * {}", v,
       k_.row_length().is(places) ? row_length_ : "(int)" + body_.length(places, fmt::format("places{}", v)));
 }
 
 std::string CudaEmitter::first_of_row(int v) {
-  Affine first = value(v).address;
-  std::erase_if(first.terms,
-                [&](const Term& t) { return k_.axes[static_cast<std::size_t>(t.atom)].reduced; });
-  return body_.affine(first, fmt::format("v{}", v));
+  return body_.affine(begin_of_row(k_, value(v).address), fmt::format("v{}", v));
 }
 
 int CudaEmitter::copy_step(int v) const {

@@ -279,7 +279,7 @@ void CudaEmitter::load_chunk(const std::vector<const Walk*>& walks) {
 
 /// The number of the element at hand in its row.
 std::string CudaEmitter::place_in_row() const {
-  return fmt::format("{}{}", sharers_ > 1 || schedule_.skewed || lies_in_lines() ? "e" : "f",
+  return fmt::format("{}{}", has_start() || schedule_.skewed ? "e" : "f",
                      vector_ > 1 && !at_edge_ ? " + k" : "");
 }
 

@@ -33,6 +33,11 @@ bool CudaEmitter::lies_in_lines() const {
   return shared_rows_ && by_.off_lines.has_value();
 }
 
+/// Whether a block's places are not those of the row, but begin at its element `start`.
+bool CudaEmitter::has_start() const {
+  return sharers_ > 1 || lies_in_lines();
+}
+
 void CudaEmitter::place_in_line() {
   lines_.add(fmt::format("const int pad = (int)(({}{}) & {});", body_.affine(*by_.off_lines, "row"),
                          schedule_.skewed ? " + lead" : "", vectors_of_line * vector_ - 1));
@@ -98,7 +103,7 @@ void CudaEmitter::start_copies() {
   lines_.open("if (t == 0) {");
   const std::string skip = lies_in_lines() ? " + skip" : "",
                     copied = lies_in_lines() ? "(count - skip)" : "count";
-  lines_.add(fmt::format("const index first = {}{};", sharers_ > 1 || lies_in_lines() ? "start" : "0", skip));
+  lines_.add(fmt::format("const index first = {}{};", has_start() ? "start" : "0", skip));
   body_.decode("first", reduced_axes_);
   for (int v : schedule_.bulk_loads) {
     const KernelValue& x = value(v);
@@ -171,9 +176,8 @@ bool CudaEmitter::is_ahead(int v) const {
 }
 
 void CudaEmitter::place_shared_element() {
-  const bool starts = sharers_ > 1 || lies_in_lines();
-  if (starts) lines_.add("const index e = start + f;");
-  body_.decode(starts ? "e" : "f", reduced_axes_);
+  if (has_start()) lines_.add("const index e = start + f;");
+  body_.decode(has_start() ? "e" : "f", reduced_axes_);
 }
 
 void CudaEmitter::restore_shared(const Walk& w) {

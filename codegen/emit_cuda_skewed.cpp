@@ -12,7 +12,8 @@
 namespace sinter::codegen {
 
 void CudaEmitter::place_vectors() {
-  lines_.add(fmt::format("const int lead = (int)(-({}) & {});", body_.affine(by_.start, "row"), vector_ - 1));
+  lines_.add(
+      fmt::format("const int lead = (int)(-({}) & {});", body_.affine(*by_.off_lines, "row"), vector_ - 1));
   lines_.add(fmt::format("const index full = ({} - {}) / {} * {};", row_length_,
                          by_.spare == 0 ? "lead" : std::to_string(by_.spare), vector_, vector_));
   // Of blocks that share a row the first has them.

@@ -15,9 +15,16 @@ constexpr int portable_cluster = 8;
 constexpr int comfortable_bytes = 72 << 10;  // three blocks to a multiprocessor
 constexpr int crowded_bytes = 55 << 10;      // four
 
-/// How many blocks share a row of whose elements copies bring all: such that three or four of them, which is
-/// all that their threads have registers for, hold most of a multiprocessor's memory; 0 where that is too
-/// small. A cluster lies in one group of multiprocessors, and what no whole one has room in stays idle.
+/// How many blocks that keep so much of a row each a multiprocessor runs: as many as have room, but not more
+/// than their threads have registers for.
+std::int64_t blocks_that_run(const DeviceDescription& device, std::int64_t part_bytes,
+                             std::int64_t own_bytes) {
+  return std::min<std::int64_t>(few_blocks + 1, blocks_at_once(device, part_bytes + own_bytes));
+}
+
+/// How many blocks share a row of whose elements copies bring all: such that three or four of them hold most
+/// of a multiprocessor's memory; 0 where that is too small. A cluster lies in one group of multiprocessors,
+/// and what no whole one has room in stays idle.
 int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, std::int64_t bytes,
                           std::int64_t own_bytes, int most, bool clusters) {
   constexpr std::int64_t group_processors = 16;
@@ -25,8 +32,7 @@ int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, 
   std::int64_t best_bytes = 0;
   for (int blocks = 2; blocks <= std::min(most, 2 * least); ++blocks) {
     const std::int64_t part = part_of_block(length, blocks) * bytes;
-    const std::int64_t at_once =
-        std::min<std::int64_t>(few_blocks + 1, blocks_at_once(device, part + own_bytes));
+    const std::int64_t at_once = blocks_that_run(device, part, own_bytes);
     if (at_once < few_blocks) continue;
     least = std::min(least, blocks);
     const std::int64_t room = group_processors * at_once, used = clusters ? room / blocks * blocks : room;
@@ -44,11 +50,9 @@ int blocks_that_hold_most(const DeviceDescription& device, std::int64_t length, 
 /// needs no exchange.
 int blocks_beside_shifted(const DeviceDescription& device, std::int64_t length, std::int64_t bytes,
                           std::int64_t own_bytes, int most) {
-  const auto at_once = [&](int blocks) {
-    return std::min<std::int64_t>(few_blocks + 1,
-                                  blocks_at_once(device, part_of_block(length, blocks) * bytes + own_bytes));
-  };
-  const auto held = [&](int blocks) { return at_once(blocks) * part_of_block(length, blocks) * bytes; };
+  const auto part = [&](int blocks) { return part_of_block(length, blocks) * bytes; };
+  const auto at_once = [&](int blocks) { return blocks_that_run(device, part(blocks), own_bytes); };
+  const auto held = [&](int blocks) { return at_once(blocks) * part(blocks); };
   int best = 1;
   for (int blocks = 2; blocks <= most; ++blocks)
     if (held(blocks) > held(best)) best = blocks;
@@ -92,7 +96,7 @@ int other_loads(const Kernel& k, const std::vector<Crossing>& crossings) {
 bool is_copied(const Kernel& k, const DeviceDescription& device, const std::vector<Crossing>& crossings,
                const RowVectors& vectors) {
   return device.bulk_copies && std::ranges::all_of(crossings, [&](const Crossing& c) {
-           return copies_in_bulk(k, c.value, k.innermost(true), vectors);
+           return copies_in_bulk(k, c.value, vectors);
          });
 }
 

@@ -58,7 +58,7 @@ double accesses_per_element(const Kernel& k, int inner, const std::vector<Access
   for (const Access& a : all)
     sum += !a.stores && is_shifted(k, a.buffer, a.address, inner, by)
                ? 2.0 / most_elements(k, a.buffer, by)
-               : 1.0 / access_elements(k, a.buffer, a.address, inner, by.elements, access_bytes, by.start);
+               : 1.0 / access_elements(k, a.buffer, a.address, inner, by.elements, access_bytes, by.start());
   return sum;
 }
 
@@ -80,8 +80,7 @@ int reach(const Kernel& k, int inner, const Access& a, int elements) {
 /// The vectors of one access.
 RowVectors along_with(const Kernel& k, int inner, const std::vector<Access>& all, int elements,
                       const Access& leader) {
-  const Affine start = without(leader.address, inner);
-  RowVectors by{elements, true, start, 0, {}, start};
+  RowVectors by{elements, true, 0, {}, without(leader.address, inner)};
   for (const Access& a : all)
     if (!a.stores && is_shifted(k, a.buffer, a.address, inner, by))
       by.spare = std::max(by.spare, reach(k, inner, a, elements));
@@ -135,7 +134,7 @@ bool is_shifted(const Kernel& k, int buffer, const Affine& address, int inner, c
   constexpr int most_elements_of_two = 8;  // with more a row has more edges than a warp has lanes
   return by.skewed && by.elements <= most_elements_of_two &&
          k.buffers[static_cast<std::size_t>(buffer)].alignment % access_bytes == 0 &&
-         access_elements(k, buffer, address, inner, by.elements, access_bytes, by.start) <
+         access_elements(k, buffer, address, inner, by.elements, access_bytes, by.start()) <
              most_elements(k, buffer, by);
 }
 
@@ -153,7 +152,7 @@ RowVectors row_vectors(const Kernel& k, int inner, int bytes) {
 
 RowVectors row_vectors_of(const Kernel& k, int inner, int elements, bool skewed) {
   if (skewed) return best_of(k, inner, accesses(k, inner), elements);
-  return {elements, false, {}, 0, k.row_length(), start_off_lines(k, inner, elements)};
+  return {elements, false, 0, k.row_length(), start_off_lines(k, inner, elements)};
 }
 
 int most_edges(const RowVectors& by) {

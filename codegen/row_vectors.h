@@ -12,13 +12,15 @@ namespace sinter::codegen {
 struct RowVectors {
   int elements = 1;  // of one
   bool skewed = false;
-  Affine start;  // skewed: where in memory a row begins
   /// Skewed: so many elements of a row are in no vector, at least, since loads of two accesses reach beyond
   /// their vectors. All rows have as many vectors then; else, if 0, some have one less.
   int spare = 0;
   ir::Dim span;  // of a row's elements, those in vectors, at most
   /// Where in memory a row begins, if its first vector may be any of a line.
   std::optional<Affine> off_lines;
+
+  /// From where in memory the vectors are counted.
+  Affine start() const { return skewed ? *off_lines : Affine{}; }
 };
 
 /// Whether a load whose accesses begin at other places than the rows' vectors is made of two of them, which

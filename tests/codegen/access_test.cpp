@@ -132,22 +132,22 @@ TEST_CASE("threads that have no vector of a row load its last one") {
 }
 
 TEST_CASE("rows are copied with their neighbours where no other ends with the last one") {
-  const auto copied = [](std::string_view inputs, std::string_view body, int axis) {
+  const auto copied = [](std::string_view inputs, std::string_view body) {
     const Kernel k = kernel_of(inputs, body);
     std::vector<bool> found;
     for (std::size_t v = 0; v < k.values.size(); ++v)
       if (k.values[v].kind == KernelValue::Kind::load)
-        found.push_back(copies_with_neighbours(k, static_cast<int>(v), axis));
+        found.push_back(copies_with_neighbours(k, static_cast<int>(v)));
     return found;
   };
   using All = std::vector<bool>;
-  CHECK(copied("%x: bf16[7, 1003])", "return sum(%x, axes=[1])", 1) == All{true});
-  CHECK(copied("%x: bf16[7, 1003])", "return sum(slice(%x, ranges=[1:6, 2:]), axes=[1])", 1) == All{true});
+  CHECK(copied("%x: bf16[7, 1003])", "return sum(%x, axes=[1])") == All{true});
+  CHECK(copied("%x: bf16[7, 1003])", "return sum(slice(%x, ranges=[1:6, 2:]), axes=[1])") == All{true});
   // Every row of the first operand comes again and again.
-  CHECK(copied("%x: f32[5, 1003], %y: f32[7, 5, 1003])", "return sum(mul(%x, %y), axes=[2])", 2) ==
+  CHECK(copied("%x: f32[5, 1003], %y: f32[7, 5, 1003])", "return sum(mul(%x, %y), axes=[2])") ==
         All{false, true});
-  CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[0]), axes=[1])", 1) == All{false});
-  CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[1]), axes=[1])", 1) == All{false});
+  CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[0]), axes=[1])") == All{false});
+  CHECK(copied("%x: f32[7, 1003])", "return sum(flip(%x, axes=[1]), axes=[1])") == All{false});
 }
 
 TEST_CASE("a row over several axes that is one stretch of memory is copied in bulk") {
